@@ -1,0 +1,17 @@
+# Sourced by the scripts beside it: messages, and where things are.
+# shellcheck shell=bash
+
+project_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv_dir=$project_dir/.venv
+
+# say TEXT...: what is being done, on stdout.
+say() { printf '%s\n' "-- $*"; }
+
+# heading TEXT...: the beginning of a larger part.
+heading() { printf '\n== %s\n' "$*"; }
+
+# die TEXT...: ends the script with a reason.
+die() {
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit 1
+}
