@@ -37,5 +37,6 @@ LEFT JOIN (
       AND role <> 'worker'
     GROUP BY run, phase, loader, rank
 ) AS looped
-  ON looped.run = counted.run AND looped.phase IS counted.phase
- AND looped.loader IS counted.loader AND looped.rank = counted.rank;
+  ON looped.run = counted.run AND looped.rank = counted.rank
+ AND coalesce(looped.phase, '') = coalesce(counted.phase, '')
+ AND coalesce(looped.loader, '') = coalesce(counted.loader, '');
