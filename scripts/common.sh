@@ -15,3 +15,6 @@ die() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1
 }
+
+# print_usage: the comment at the head of the script that runs.
+print_usage() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; }
