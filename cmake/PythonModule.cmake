@@ -33,3 +33,11 @@ function(mt_add_python_module name)
     target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
     install(TARGETS ${name} LIBRARY DESTINATION metatrain_timing COMPONENT python)
 endfunction()
+
+# Read by Python at every start, so it lies at the top of site-packages.
+install(
+    FILES "${PROJECT_SOURCE_DIR}/recorder/python/metatrain_timing.pth"
+    DESTINATION .
+    COMPONENT python
+    OPTIONAL
+)
