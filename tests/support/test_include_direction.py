@@ -32,8 +32,8 @@ FORBIDDEN = {
         "nanobind/",
         "torch/",
     ),
-    # The pipeline is load -> model -> analysis -> render: only load/ and cli/ open files,
-    # and nothing before cli/ knows the command line.
+    # The pipeline is load -> model -> analysis -> render: only load/ and cli/ open
+    # files, and nothing before cli/ knows the command line.
     "analyzer/model": (
         "SQLiteCpp/",
         "sqlite3.h",
@@ -108,4 +108,6 @@ def test_an_include_against_the_direction_is_named_with_its_line() -> None:
 
 def test_a_spaced_include_is_seen_and_a_commented_one_is_not() -> None:
     text = "#  include <torch/torch.h>\n// #include <Python.h>\n"
-    assert violations("recorder/core", "a.cpp", text) == ["a.cpp:1 includes torch/torch.h"]
+    assert violations("recorder/core", "a.cpp", text) == [
+        "a.cpp:1 includes torch/torch.h"
+    ]
