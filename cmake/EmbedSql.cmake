@@ -102,5 +102,5 @@ function(mt_embed_sql)
         )
     endforeach()
 
-    configure_file("${PROJECT_SOURCE_DIR}/cmake/sql.hpp.in" "${arg_OUTPUT}" @ONLY)
+    configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/sql.hpp.in" "${arg_OUTPUT}" @ONLY)
 endfunction()
