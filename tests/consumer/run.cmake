@@ -21,10 +21,6 @@ set(
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}"
     "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
 )
-# A library built with a sanitizer needs its run-time in the program that uses it.
-if(SANITIZE)
-    list(APPEND configure "-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=${SANITIZE}")
-endif()
 
 if(WAY STREQUAL "subdirectory")
     list(APPEND configure "-DADD_SUBDIRECTORY=${PROJECT_DIR}")
