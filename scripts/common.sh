@@ -16,5 +16,12 @@ die() {
     exit 1
 }
 
+# install_project: installs metatrain-timing into .venv. Without build isolation, so that
+# the build folder stays valid and a second time compiles only what changed.
+install_project() {
+    "$venv_dir/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --no-build-isolation --no-deps --force-reinstall "$project_dir"
+}
+
 # print_usage: the comment at the head of the script that runs.
 print_usage() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; }

@@ -38,7 +38,7 @@ show_epochs() {
 
 heading "Install metatrain-timing"
 say "pip install . (compiles for one or two minutes the first time)"
-"$bin_dir/python" -m pip install --quiet --disable-pip-version-check "$project_dir"
+install_project
 "$bin_dir/mt-analyze" --version
 
 heading "Data set"

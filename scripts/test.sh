@@ -38,7 +38,7 @@ stage_style() {
 
 stage_cpp() { cmake --workflow --preset dev; }
 
-stage_install() { python -m pip install --quiet .; }
+stage_install() { install_project; }
 
 stage_types() { mypy; }
 
