@@ -1,0 +1,32 @@
+#pragma once
+
+#include <metatrain_timing/analyzer/run.hpp>
+
+#include <map>
+#include <string>
+
+/// Reading recorded runs from C++: the same code as the program mt-analyze.
+///
+/// Files are opened read-only and never changed; they may come from strangers. A path
+/// is a run file ("run.db", together with the folder "run.db.d" of its workers and
+/// ranks), a folder of run files, or either with "@<run>". A run is named by its index
+/// as `mt-analyze runs` shows it or by the beginning of its uuid; empty: the newest.
+///
+/// All functions may be called from any thread, at the same time, and from the process
+/// that is recording. They throw `analyzer::Error` (a std::runtime_error) with one line
+/// of text when there is nothing to read.
+namespace metatrain_timing::analyzer {
+
+/// One run with everything its files hold. What was skipped, repaired or is missing is
+/// told in `files` and `warnings`. Time and memory: about 0.2 us and 32 bytes an
+/// interval.
+Run load_run(const std::string& path, const std::string& run = "");
+
+/// The text that `mt-analyze <command> <path> --format json` prints.
+///
+/// `command` is "report", "runs" or "sql". Options have the names of the command line
+/// without dashes: "run"; for sql also "query".
+std::string run_json(const std::string& command, const std::string& path,
+                     const std::map<std::string, std::string>& options = {});
+
+}  // namespace metatrain_timing::analyzer

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <map>
+#include <metatrain_timing/analyzer/analyzer.hpp>
+#include <mutex>
+#include <thread>
+
+#include "analyzer/load/assemble.hpp"
+#include "analyzer/load/intervals.hpp"
+#include "analyzer/load/missing_workers.hpp"
+#include "analyzer/load/open_files.hpp"
+#include "analyzer/load/select.hpp"
+#include "analyzer/load/source.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+std::int64_t count_intervals(const Database& db, std::int64_t process_id) {
+    Statement count = db.prepare(
+        "SELECT count(*) FROM main.interval NOT INDEXED"
+        " WHERE track_id IN (SELECT id FROM main.track NOT INDEXED WHERE process_id = "
+        "?1)");
+    count.bind(1, process_id);
+    return count.step() ? count.integer(0) : 0;
+}
+
+// A file turned out to be damaged behind its head.
+void note_damage(OpenFiles& opened, const std::string& path, const std::string& what) {
+    for (FileStatus& status : opened.statuses) {
+        if (status.path == path) {
+            status.reason = "damaged: " + what + "; what came before was read";
+        }
+    }
+    opened.warnings.push_back({"file_damaged", path + ": damaged (" + what +
+                                                   "); only a part of it was read"});
+}
+
+std::vector<FileTables> read_all_tables(OpenFiles& opened) {
+    std::vector<FileTables> tables;
+    for (RunFile& file : opened.files) {
+        try {
+            tables.push_back(read_tables(file.database()));
+        } catch (const Error& error) {
+            tables.emplace_back();
+            note_damage(opened, file.path(), error.what());
+        }
+    }
+    return tables;
+}
+
+// Reads the files with two threads, each the next file that nobody has taken.
+IntervalProblems read_all_intervals(OpenFiles& opened, AssembledRun& assembled) {
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    IntervalProblems total;
+    std::exception_ptr failure;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < opened.files.size(); i = next++) {
+            if (assembled.files[i].track_targets.empty()) {
+                continue;
+            }
+            try {
+                const IntervalProblems problems = read_intervals(
+                    opened.files[i].database(), assembled.files[i], assembled.run);
+                opened.files[i].release();
+                const std::lock_guard lock(mutex);
+                total.dangling += problems.dangling;
+                total.impossible += problems.impossible;
+                total.cut += problems.cut;
+            } catch (const Error& error) {
+                const std::lock_guard lock(mutex);
+                note_damage(opened, opened.files[i].path(), error.what());
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                failure = std::current_exception();
+            }
+        }
+    };
+    if (opened.files.size() > 1) {
+        std::jthread second(work);
+        work();
+    } else {
+        work();
+    }
+    if (failure) {
+        std::rethrow_exception(failure);
+    }
+    return total;
+}
+
+void warn_about_rows(const IntervalProblems& problems, std::int64_t small_rows,
+                     std::vector<Warning>& warnings) {
+    const std::int64_t dangling = problems.dangling + small_rows;
+    if (dangling > 0) {
+        warnings.push_back(
+            {"rows_skipped",
+             fmt::format("{} rows refer to rows that are not there and were skipped",
+                         dangling)});
+    }
+    if (problems.impossible > 0) {
+        warnings.push_back(
+            {"rows_impossible",
+             fmt::format("{} rows with impossible times or values were skipped",
+                         problems.impossible)});
+    }
+    if (problems.cut > 0) {
+        warnings.push_back(
+            {"intervals_cut",
+             fmt::format(
+                 "{} intervals ended after the one they began in and were cut there",
+                 problems.cut)});
+    }
+}
+
+void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
+    std::int64_t dropped = 0;
+    std::int64_t processes = 0;
+    std::int64_t alive = 0;
+    std::map<std::pair<std::string, std::string>, int> problems;
+    for (const Process& process : run.processes) {
+        if (process.dropped_count > 0 &&
+            !__builtin_add_overflow(dropped, process.dropped_count, &dropped)) {
+            ++processes;
+        }
+        alive += process.alive ? 1 : 0;
+        for (const Warning& problem : process.health) {
+            ++problems[{problem.code, problem.text}];
+        }
+    }
+    if (alive > 0) {
+        warnings.push_back(
+            {"still_recording",
+             fmt::format("{} {} still recording: this is what was written so far",
+                         alive, alive == 1 ? "process is" : "processes are")});
+    }
+    if (dropped > 0) {
+        warnings.push_back(
+            {"records_dropped",
+             fmt::format(
+                 "{} records of {} {} were lost because a buffer was full: totals"
+                 " are too small",
+                 dropped, processes, processes == 1 ? "process" : "processes")});
+    }
+    for (const auto& [problem, count] : problems) {
+        warnings.push_back(
+            {problem.first, count == 1
+                                ? problem.second
+                                : fmt::format("{} ({} times)", problem.second, count)});
+    }
+}
+
+void warn_about_missing_files(const Run& run, std::vector<Warning>& warnings) {
+    const std::int64_t missing = missing_worker_files(run);
+    if (missing > 0) {
+        warnings.push_back(
+            {"worker_files_missing",
+             fmt::format(
+                 "{} worker {} not found: what these workers did is not known; keep"
+                 " run.db and run.db.d/ together, or carry home what 'mt-analyze"
+                 " merge' makes",
+                 missing, missing == 1 ? "file" : "files")});
+    }
+}
+
+}  // namespace
+
+Run load_run(const std::string& path, const std::string& run) {
+    const RunSource source = resolve(path, run);
+    OpenFiles opened = open_files(source);
+    const std::vector<RunRow> runs = distinct_runs(opened.runs);
+    const RunRow& identity = runs[select_run(runs, source.selector, source.name)];
+
+    const std::vector<FileTables> tables = read_all_tables(opened);
+    std::vector<FileTraits> traits;
+    for (RunFile& file : opened.files) {
+        traits.push_back({file.live(), [&file](std::int64_t process_id) {
+                              return count_intervals(file.database(), process_id);
+                          }});
+    }
+    AssembledRun assembled = assemble(identity, tables, traits);
+    const IntervalProblems problems = read_all_intervals(opened, assembled);
+
+    Run& loaded = assembled.run;
+    std::int64_t small_rows = 0;
+    for (const FileIds& ids : assembled.files) {
+        small_rows += ids.skipped_rows;
+    }
+    loaded.warnings = std::move(opened.warnings);
+    warn_about_rows(problems, small_rows, loaded.warnings);
+    warn_about_missing_files(loaded, loaded.warnings);
+    warn_about_processes(loaded, loaded.warnings);
+    loaded.files = std::move(opened.statuses);
+    return std::move(assembled.run);
+}
+
+}  // namespace metatrain_timing::analyzer

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "analyzer/model/run.hpp"
+
+namespace metatrain_timing::analyzer {
+
+/// How many files of loader workers are not there: the most workers that ran at one
+/// time of those that no file tells of. A file is one worker at a time, so this is the
+/// number of files that a copy of `run.db` alone left behind.
+std::int64_t missing_worker_files(const Run& run);
+
+}  // namespace metatrain_timing::analyzer

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "analyzer/load/database.hpp"
+#include "analyzer/load/scratch.hpp"
+
+namespace metatrain_timing::analyzer {
+
+/// A run file that was checked and is open for reading.
+///
+/// A file that is being recorded is read where it is, in one read transaction from
+/// open() to the end, so that everything read belongs together. A file whose owner died
+/// in a transaction is copied with its journal to a scratch folder and rolled back
+/// there.
+class RunFile {
+  public:
+    /// Opens and checks the file; it has the tables of schema 1 with the columns that
+    /// this version reads, all real tables. Throws Error with the reason alone
+    /// ("empty", "schema 9.0.0 is newer ...") where it is no run file.
+    static RunFile open(const std::string& path);
+
+    const std::string& path() const { return path_; }
+    bool live() const { return live_; }
+
+    /// The connection, opened again if it was released.
+    const Database& database();
+
+    /// Gives the file descriptor back, unless the file may change meanwhile.
+    void release();
+
+  private:
+    RunFile() = default;
+    void connect();
+
+    std::string path_;  // as the user knows it
+    bool live_ = false;
+    bool copied_ = false;
+    std::optional<Database> database_;
+};
+
+/// Whether a name is that of a file SQLite or the recorder keeps beside a run file.
+bool is_companion(const std::string& file_name);
+
+/// Whether the file begins as a SQLite database of metatrain-timing does. Not for files
+/// that may be open in this process.
+bool has_our_header(const std::string& path);
+
+}  // namespace metatrain_timing::analyzer

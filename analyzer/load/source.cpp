@@ -1,0 +1,137 @@
+#include "analyzer/load/source.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "analyzer/error.hpp"
+#include "analyzer/load/file_lock.hpp"
+#include "analyzer/load/run_file.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool exists(const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored);
+}
+
+bool is_file(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored);
+}
+
+bool ends_with(const std::string& text, const std::string& suffix) {
+    return text.size() >= suffix.size() &&
+           text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+std::vector<fs::path> sorted_entries(const fs::path& folder) {
+    std::vector<fs::path> entries;
+    std::error_code error;
+    fs::directory_iterator entry(folder, error);
+    for (const fs::directory_iterator end; !error && entry != end;
+         entry.increment(error)) {
+        entries.push_back(entry->path());
+    }
+    if (error) {
+        throw Error(folder.string() + ": cannot be listed (" + error.message() + ")");
+    }
+    std::sort(entries.begin(), entries.end());
+    return entries;
+}
+
+// Every file of a recorder's own folder is one of its own, or a reason to wonder.
+void add_recorder_folder(const fs::path& folder, RunSource& source) {
+    if (!is_folder(folder)) {
+        return;
+    }
+    for (const fs::path& path : sorted_entries(folder)) {
+        if (is_file(path) && !is_companion(path.filename().string())) {
+            source.files.push_back(path.string());
+        }
+    }
+}
+
+bool looks_like_run_file(const fs::path& path) {
+    return ends_with(path.filename().string(), ".db") ||
+           opened_by_this_process(path.string()) || has_our_header(path.string());
+}
+
+void add_folder(const fs::path& folder, RunSource& source) {
+    for (const fs::path& path : sorted_entries(folder)) {
+        const std::string name = path.filename().string();
+        if (is_folder(path) && ends_with(name, ".d")) {
+            add_recorder_folder(path, source);
+        } else if (is_file(path) && !is_companion(name)) {
+            (looks_like_run_file(path) ? source.files : source.others)
+                .push_back(path.string());
+        }
+    }
+}
+
+std::string without_end_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') {
+        path.pop_back();
+    }
+    return path;
+}
+
+// Cuts "@<selector>" off, unless there is a file of the whole name.
+std::string take_selector(const std::string& path, RunSource& source) {
+    const std::size_t at = path.rfind('@');
+    if (exists(path) || at == std::string::npos || at == 0 || at + 1 == path.size()) {
+        return path;
+    }
+    const std::string base = path.substr(0, at);
+    if (!exists(base) && !is_folder(base + ".d")) {
+        return path;
+    }
+    if (!source.selector.empty()) {
+        throw Error(path + ": a run is named twice; give '@...' or --run, not both",
+                    ErrorCode::usage);
+    }
+    source.selector = path.substr(at + 1);
+    return base;
+}
+
+}  // namespace
+
+RunSource resolve(const std::string& path, const std::string& selector) {
+    RunSource source;
+    source.selector = selector;
+    source.name = without_end_slashes(take_selector(path, source));
+    const std::string& name = source.name;
+    if (!is_folder(name)) {
+        if (exists(name)) {
+            source.files.push_back(name);
+        } else if (!is_folder(name + ".d")) {
+            throw Error(
+                name + ": no such file; record one with METATRAIN_TIMING_DB=" +
+                (name.find(' ') == std::string::npos ? name : "'" + name + "'"));
+        }
+        add_recorder_folder(name + ".d", source);
+        return source;
+    }
+    const std::string base =
+        ends_with(name, ".d") ? name.substr(0, name.size() - 2) : "";
+    if (!base.empty() && is_file(base)) {
+        source.files.push_back(base);
+        add_recorder_folder(name, source);
+    } else {
+        add_folder(name, source);
+    }
+    if (source.files.empty()) {
+        throw Error(name + ": no run files in this folder");
+    }
+    return source;
+}
+
+}  // namespace metatrain_timing::analyzer

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace metatrain_timing::analyzer {
+
+/// The files that a path on the command line stands for, and the run that is wanted.
+struct RunSource {
+    std::string name;                 // of the file or folder, for messages
+    std::vector<std::string> files;   // to be read, in this order
+    std::vector<std::string> others;  // files of a folder that claim to be no run files
+    std::string selector;             // index or beginning of a uuid; empty: the newest
+};
+
+/// Finds the files of `path`: a run file with those of `<path>.d/`, the folder `X.d`
+/// with `X`, or any other folder with the run files in it and in its `*.db.d` folders.
+/// Files that SQLite or the recorder keep beside a run file are left out.
+///
+/// "<path>@<selector>" names a run unless a file has that very name; `selector` (of
+/// --run) does so too. Throws Error where there is nothing of that name, or both are
+/// given.
+RunSource resolve(const std::string& path, const std::string& selector = "");
+
+}  // namespace metatrain_timing::analyzer
