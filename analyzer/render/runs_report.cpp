@@ -41,7 +41,7 @@ Json runs_json(const RunList& list) {
             {"warnings", warnings_json(list.warnings)}};
 }
 
-Table runs_table(const RunList& list, bool short_uuid) {
+Table runs_table(const RunList& list, bool for_people) {
     Table table({{"run", Align::right},
                  {"started", Align::left},
                  {"attempt", Align::right, 2},
@@ -52,11 +52,12 @@ Table runs_table(const RunList& list, bool short_uuid) {
                  {"host", Align::left, 4},
                  {"command", Align::left, 1}});
     for (const RunSummary& run : list.runs) {
-        table.add_row({fmt::format("{}{}", run.newest ? "*" : "", run.index),
-                       local_time(run.started_unix_ns), fmt::format("{}", run.attempt),
-                       fmt::format("{}", run.rank_count),
-                       fmt::format("{}", run.step_count), run.ended, run.uuid, run.host,
-                       run.command});
+        table.add_row(
+            {fmt::format("{}{}", for_people && run.newest ? "*" : "", run.index),
+             local_time(run.started_unix_ns), fmt::format("{}", run.attempt),
+             fmt::format("{}", run.rank_count), fmt::format("{}", run.step_count),
+             run.ended, for_people ? run.uuid.substr(0, 8) : run.uuid, run.host,
+             run.command});
     }
     return table;
 }

@@ -9,8 +9,8 @@ namespace metatrain_timing::analyzer {
 /// `mt.runs/1`, see analyzer/schemas/runs.json.
 Json runs_json(const RunList& list);
 
-/// One row per run, the newest marked with '*'; times in the local time zone. With
-/// `short_uuid` the eight digits of a uuid that --run needs to know it by.
-Table runs_table(const RunList& list, bool short_uuid);
+/// One row per run, oldest first; times in the local time zone. For people the newest
+/// is marked with '*' and a uuid is cut to the eight digits that --run knows it by.
+Table runs_table(const RunList& list, bool for_people);
 
 }  // namespace metatrain_timing::analyzer
