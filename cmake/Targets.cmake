@@ -13,6 +13,10 @@
 #       SOURCES cli/main.cpp
 #       LIBS metatrain_timing::analyzer CLI11::CLI11)
 #
+#   mt_install_data(schema                  # files that are shipped as they are: into
+#       FROM "${CMAKE_CURRENT_SOURCE_DIR}"  #   share/metatrain_timing/schema, in the wheel
+#       PATTERNS *.sql)                     #   metatrain_timing/schema
+#
 #   mt_add_test(recorder_test               # one GoogleTest executable, in tests/ only
 #       SOURCES ring_test.cpp writer_test.cpp
 #       LIBS metatrain_timing::recorder
@@ -100,6 +104,24 @@ function(mt_add_program name)
             RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT development
         )
     endif()
+endfunction()
+
+function(mt_install_data destination)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FROM" "PATTERNS")
+    list(TRANSFORM arg_PATTERNS PREPEND "PATTERN;")
+    if(SKBUILD)
+        set(root metatrain_timing)
+        set(component python)
+    else()
+        set(root "${CMAKE_INSTALL_DATADIR}/metatrain_timing")
+        set(component development)
+    endif()
+    install(
+        DIRECTORY "${arg_FROM}/"
+        DESTINATION "${root}/${destination}"
+        COMPONENT ${component}
+        FILES_MATCHING ${arg_PATTERNS}
+    )
 endfunction()
 
 function(mt_add_test name)
