@@ -7,9 +7,11 @@
 #include <new>
 #include <string>
 
+#include "analyzer/cli/merge.hpp"
 #include "analyzer/cli/report.hpp"
 #include "analyzer/cli/runs.hpp"
 #include "analyzer/cli/shell.hpp"
+#include "analyzer/cli/sql.hpp"
 #include "analyzer/error.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -51,6 +53,8 @@ int run_commands(int argc, char** argv, Shell& shell) {
     app.require_subcommand(1);
     add_report_command(app, shell);
     add_runs_command(app, shell);
+    add_merge_command(app, shell);
+    add_sql_command(app, shell);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& request) {

@@ -136,7 +136,11 @@ class Assembler {
                   [&](const Place& a, const Place& b) { return order(a) < order(b); });
         for (const Place& place : sorted) {
             const std::size_t index = result_.run.processes.size();
-            result_.run.processes.push_back(row_at(place).process);
+            Process& process =
+                result_.run.processes.emplace_back(row_at(place).process);
+            if (process.ending != "clean" && process.ending != "killed") {
+                process.ending = "unknown";
+            }
             process_index_[row_at(place).process.uuid] = index;
             result_.files[place.file].processes.insert(
                 row_at(place).id, static_cast<std::int32_t>(index));
@@ -225,12 +229,26 @@ class Assembler {
             loader.process = key.owner_order == kNotRecorded
                                  ? -1
                                  : static_cast<std::int32_t>(key.owner_order);
+            result_.loader_writers.push_back(
+                loader.process >= 0 ? loader.process : any_writer(entry.rows));
             result_.run.loaders.push_back(std::move(loader));
             for (const Place& place : entry.rows) {
                 loader_ids_[place.file].insert(
                     tables_[place.file].loaders[place.row].id, index);
             }
         }
+    }
+
+    // A process of the model that wrote one of the rows.
+    std::int32_t any_writer(const std::vector<Place>& rows) const {
+        for (const Place& place : rows) {
+            const std::int32_t process = result_.files[place.file].processes.find(
+                tables_[place.file].loaders[place.row].process_id);
+            if (process >= 0) {
+                return process;
+            }
+        }
+        return -1;
     }
 
     void add_iterators() {
@@ -373,7 +391,7 @@ class Assembler {
             Track& track = tracks.emplace_back();
             track.tid = row.tid;
             track.name = row.name;
-            track.kind = row.kind;
+            track.kind = row.kind == "cuda" ? "cuda" : "cpu";
         }
     }
 

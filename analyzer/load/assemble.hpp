@@ -35,6 +35,8 @@ struct AssembledRun {
     Run run;  // all but files, intervals and counters
     std::vector<FileIds> files;
     std::vector<std::optional<std::string>> stored_phases;  // of run.iterators
+    std::vector<std::int32_t>
+        loader_writers;  // of run.loaders: who wrote the row, -1: none
 };
 
 /// What is known of a file beside its tables.

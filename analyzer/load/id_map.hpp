@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,19 @@ class IdMap {
         }
         const auto found = sparse_.find(id);
         return found == sparse_.end() ? kMissing : found->second;
+    }
+
+    /// Calls `visit(id, index)` for every id that has been inserted.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (std::size_t id = 0; id < dense_.size(); ++id) {
+            if (dense_[id] != kMissing) {
+                visit(static_cast<std::int64_t>(id), dense_[id]);
+            }
+        }
+        for (const auto& [id, index] : sparse_) {
+            visit(id, index);
+        }
     }
 
   private:

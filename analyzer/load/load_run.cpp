@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
-#include <functional>
 #include <map>
 #include <metatrain_timing/analyzer/analyzer.hpp>
 #include <mutex>
 #include <thread>
 
 #include "analyzer/load/assemble.hpp"
+#include "analyzer/load/gather.hpp"
 #include "analyzer/load/intervals.hpp"
 #include "analyzer/load/missing_workers.hpp"
 #include "analyzer/load/open_files.hpp"
@@ -18,39 +17,6 @@
 
 namespace metatrain_timing::analyzer {
 namespace {
-
-std::int64_t count_intervals(const Database& db, std::int64_t process_id) {
-    Statement count = db.prepare(
-        "SELECT count(*) FROM main.interval NOT INDEXED"
-        " WHERE track_id IN (SELECT id FROM main.track NOT INDEXED WHERE process_id = "
-        "?1)");
-    count.bind(1, process_id);
-    return count.step() ? count.integer(0) : 0;
-}
-
-// A file turned out to be damaged behind its head.
-void note_damage(OpenFiles& opened, const std::string& path, const std::string& what) {
-    for (FileStatus& status : opened.statuses) {
-        if (status.path == path) {
-            status.reason = "damaged: " + what + "; what came before was read";
-        }
-    }
-    opened.warnings.push_back({"file_damaged", path + ": damaged (" + what +
-                                                   "); only a part of it was read"});
-}
-
-std::vector<FileTables> read_all_tables(OpenFiles& opened) {
-    std::vector<FileTables> tables;
-    for (RunFile& file : opened.files) {
-        try {
-            tables.push_back(read_tables(file.database()));
-        } catch (const Error& error) {
-            tables.emplace_back();
-            note_damage(opened, file.path(), error.what());
-        }
-    }
-    return tables;
-}
 
 // Reads the files with two threads, each the next file that nobody has taken.
 IntervalProblems read_all_intervals(OpenFiles& opened, AssembledRun& assembled) {
@@ -175,13 +141,7 @@ Run load_run(const std::string& path, const std::string& run) {
     const RunRow& identity = runs[select_run(runs, source.selector, source.name)];
 
     const std::vector<FileTables> tables = read_all_tables(opened);
-    std::vector<FileTraits> traits;
-    for (RunFile& file : opened.files) {
-        traits.push_back({file.live(), [&file](std::int64_t process_id) {
-                              return count_intervals(file.database(), process_id);
-                          }});
-    }
-    AssembledRun assembled = assemble(identity, tables, traits);
+    AssembledRun assembled = assemble_run(identity, tables, opened);
     const IntervalProblems problems = read_all_intervals(opened, assembled);
 
     Run& loaded = assembled.run;

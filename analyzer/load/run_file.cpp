@@ -56,7 +56,7 @@ std::string version_text(std::int64_t user_version) {
                        user_version % 100);
 }
 
-void check_version(const Database& db) {
+std::int64_t checked_version(const Database& db) {
     const std::int64_t application = db.integer("PRAGMA application_id");
     if (application != schema::kApplicationId) {
         throw Error("no run of metatrain-timing");
@@ -73,6 +73,7 @@ void check_version(const Database& db) {
         throw Error(fmt::format("schema {} is older than this version reads ({})",
                                 version_text(version), schema::kVersion));
     }
+    return version;
 }
 
 struct Expected {
@@ -152,18 +153,6 @@ void copy_to(const std::string& from, const fs::path& to) {
     }
 }
 
-// A journal may end with the name of a "super-journal" for transactions over several
-// files, which SQLite would open, and delete, wherever it is. Recorders write none.
-bool names_super_journal(const fs::path& journal) {
-    constexpr std::array<unsigned char, 8> kMagic{0xD9, 0xD5, 0x05, 0xF9,
-                                                  0x20, 0xA1, 0x63, 0xD7};
-    std::ifstream file(journal, std::ios::binary);
-    std::array<char, 8> last{};
-    file.seekg(-8, std::ios::end);
-    file.read(last.data(), last.size());
-    return file && std::memcmp(last.data(), kMagic.data(), kMagic.size()) == 0;
-}
-
 // Rolls back what a dead owner left half done, in a copy. On Linux the copy has no name
 // any more when this returns, so nothing is left behind however this process ends.
 Database open_copy(const std::string& path) {
@@ -175,9 +164,7 @@ Database open_copy(const std::string& path) {
             copy_to(path + suffix, copy + suffix);
         }
     }
-    if (names_super_journal(copy + "-journal")) {
-        throw Error("its journal belongs to a transaction over other files too");
-    }
+    refuse_foreign_journal(copy);
     fs::permissions(copy, fs::perms::owner_read | fs::perms::owner_write);
     Database db = Database::open_writable(copy);
     harden(db);
@@ -187,6 +174,19 @@ Database open_copy(const std::string& path) {
 }
 
 }  // namespace
+
+// Such a journal ends with the name of a "super-journal" and this magic.
+void refuse_foreign_journal(const std::string& path) {
+    constexpr std::array<unsigned char, 8> kMagic{0xD9, 0xD5, 0x05, 0xF9,
+                                                  0x20, 0xA1, 0x63, 0xD7};
+    std::ifstream file(path + "-journal", std::ios::binary);
+    std::array<char, 8> last{};
+    file.seekg(-8, std::ios::end);
+    file.read(last.data(), last.size());
+    if (file && std::memcmp(last.data(), kMagic.data(), kMagic.size()) == 0) {
+        throw Error("its journal belongs to a transaction over other files too");
+    }
+}
 
 bool is_companion(const std::string& file_name) {
     constexpr std::array<std::string_view, 4> kSuffixes{"-journal", "-wal", "-shm",
@@ -247,7 +247,7 @@ RunFile RunFile::open(const std::string& path) {
     file.path_ = path;
     try {
         file.connect();
-        check_version(*file.database_);
+        file.user_version_ = checked_version(*file.database_);
         file.database_->execute("BEGIN");
         for (const Expected& expected : kExpected) {
             check_table(*file.database_, expected);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -25,6 +25,9 @@ class RunFile {
     const std::string& path() const { return path_; }
     bool live() const { return live_; }
 
+    /// `PRAGMA user_version`: the version of the schema.
+    std::int64_t user_version() const { return user_version_; }
+
     /// The connection, opened again if it was released.
     const Database& database();
 
@@ -38,8 +41,13 @@ class RunFile {
     std::string path_;  // as the user knows it
     bool live_ = false;
     bool copied_ = false;
+    std::int64_t user_version_ = 0;
     std::optional<Database> database_;
 };
+
+/// Throws Error where the journal beside the file names other files: SQLite would open,
+/// and delete, what it names. Recorders write no such journal.
+void refuse_foreign_journal(const std::string& path);
 
 /// Whether a name is that of a file SQLite or the recorder keeps beside a run file.
 bool is_companion(const std::string& file_name);
