@@ -1,0 +1,66 @@
+#include "analyzer/analysis/counter_rates.hpp"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+using Totals = std::map<std::pair<std::string, std::int64_t>, double>;  // name, rank
+
+std::map<std::int64_t, std::int64_t> loop_ns_by_rank(const Run& run,
+                                                     std::span<const Pass> passes,
+                                                     const PhaseGroup& group) {
+    std::map<std::int64_t, std::int64_t> loop_ns;
+    for (const std::size_t p : group.passes) {
+        std::int64_t& sum = loop_ns[run.processes[passes[p].process].rank];
+        for (const Turn& turn : passes[p].turns) {
+            sum += turn.wait_ns + turn.body_ns;
+        }
+    }
+    return loop_ns;
+}
+
+}  // namespace
+
+std::vector<std::vector<CounterRate>> measure_rates(const Run& run,
+                                                    std::span<const Pass> passes,
+                                                    const PhaseGroups& groups) {
+    std::vector<Totals> totals(groups.groups.size());
+    for (const Process& process : run.processes) {
+        for (const Track& track : process.tracks) {
+            for (const Counter& counter : track.counters) {
+                const std::int32_t group =
+                    counter.iterator < 0
+                        ? -1
+                        : groups.group_of_iterator[static_cast<std::size_t>(
+                              counter.iterator)];
+                if (group >= 0) {
+                    totals[static_cast<std::size_t>(group)]
+                          [{run.counter_names[counter.name], process.rank}] +=
+                        counter.value;
+                }
+            }
+        }
+    }
+    std::vector<std::vector<CounterRate>> rates(groups.groups.size());
+    for (std::size_t g = 0; g < rates.size(); ++g) {
+        const auto loop_ns = loop_ns_by_rank(run, passes, groups.groups[g]);
+        for (const auto& [key, total] : totals[g]) {
+            if (rates[g].empty() || rates[g].back().name != key.first) {
+                rates[g].push_back({key.first, 0, std::nullopt});
+            }
+            CounterRate& rate = rates[g].back();
+            rate.total += total;
+            const auto loop = loop_ns.find(key.second);
+            if (loop != loop_ns.end() && loop->second > 0) {
+                rate.per_s = rate.per_s.value_or(0) +
+                             total * 1e9 / static_cast<double>(loop->second);
+            }
+        }
+    }
+    return rates;
+}
+
+}  // namespace metatrain_timing::analyzer

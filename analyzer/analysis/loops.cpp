@@ -1,0 +1,374 @@
+#include "analyzer/analysis/loops.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <span>
+#include <tuple>
+
+#include "analyzer/analysis/stages.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+constexpr std::int64_t kNoParent = -1;
+
+// A place in the nesting of a track: the enclosing interval, and the depth, which tells
+// apart what lies in an interval that never ended from what lies in none.
+struct Level {
+    std::int64_t parent = kNoParent;
+    std::uint16_t depth = 0;
+    auto operator<=>(const Level&) const = default;
+};
+
+struct RawTurn {
+    Turn turn;
+    Level level;
+    std::vector<std::int32_t> iterators;
+};
+
+struct RawEnd {
+    std::uint32_t interval = 0;
+    std::int32_t iterator = -1;
+    std::uint16_t depth = 0;
+};
+
+bool contains(const std::vector<std::int32_t>& values, std::int32_t value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// Puts the waits and bodies of one track together to turns.
+class TurnFinder {
+  public:
+    TurnFinder(const Track& track, const StageNumbers& stages)
+        : track_(track), stages_(stages) {}
+
+    void run() {
+        for (std::uint32_t i = 0; i < track_.intervals.size(); ++i) {
+            visit(i, track_.intervals[i]);
+        }
+        for (const Interval& open : track_.open) {
+            visit_open(open);
+        }
+    }
+
+    std::vector<RawTurn> turns;
+    std::vector<RawEnd> ends;
+
+  private:
+    void visit(std::uint32_t i, const Interval& interval) {
+        while (!stack_.empty() &&
+               at(stack_.back().interval).end_ns() <= interval.start_ns) {
+            stack_.pop_back();
+        }
+        const bool in_wait =
+            !stack_.empty() && is(at(stack_.back().interval), stages_.loader);
+        std::optional<std::size_t> turn;
+        if (is(interval, stages_.loader) && !in_wait) {
+            add_wait(i, interval);
+        } else if (is(interval, stages_.step)) {
+            turn = add_body(i, interval);
+        } else if (is(interval, stages_.loader_end)) {
+            ends.push_back({i, interval.iterator, interval.depth});
+        } else if (is(interval, stages_.optimizer)) {
+            mark_optimizer();
+        }
+        stack_.push_back({i, turn});
+    }
+
+    const Interval& at(std::uint32_t i) const { return track_.intervals[i]; }
+
+    Level level_of(const Interval& interval) const {
+        return {stack_.empty() ? kNoParent : std::int64_t{stack_.back().interval},
+                interval.depth};
+    }
+
+    void add_wait(std::uint32_t i, const Interval& interval) {
+        const Level level = level_of(interval);
+        const auto waiting = waiting_.find(level);
+        if (waiting != waiting_.end() &&
+            !contains(turns[waiting->second].iterators, interval.iterator)) {
+            append_wait(turns[waiting->second], i, interval);
+            return;
+        }
+        waiting_[level] = turns.size();
+        RawTurn turn;
+        turn.level = level;
+        turn.turn.start_ns = interval.start_ns;
+        turn.turn.step = interval.step;
+        append_wait(turn, i, interval);
+        turns.push_back(std::move(turn));
+    }
+
+    static void append_wait(RawTurn& turn, std::uint32_t i, const Interval& interval) {
+        turn.turn.waits.push_back(i);
+        turn.turn.wait_ns += interval.dur_ns;
+        turn.turn.end_ns = interval.end_ns();
+        turn.iterators.push_back(interval.iterator);
+    }
+
+    // The body carries the iterator of the first wait of its turn. Waits before that
+    // one are of a loop that never got to its body.
+    std::optional<std::size_t> add_body(std::uint32_t i, const Interval& interval) {
+        const auto waiting = waiting_.find(level_of(interval));
+        if (waiting == waiting_.end()) {
+            return std::nullopt;  // its wait was not recorded: an ordinary stage
+        }
+        std::size_t index = waiting->second;
+        const auto& iterators = turns[index].iterators;
+        const auto first =
+            std::find(iterators.begin(), iterators.end(), interval.iterator);
+        if (first == iterators.end()) {
+            return std::nullopt;
+        }
+        if (first != iterators.begin()) {
+            split(index, static_cast<std::size_t>(first - iterators.begin()));
+            index = turns.size() - 1;
+        }
+        Turn& turn = turns[index].turn;
+        turn.body = i;
+        turn.body_ns = interval.dur_ns;
+        turn.end_ns = interval.end_ns();
+        waiting_.erase(waiting);
+        return index;
+    }
+
+    // Leaves the first `count` waits to the turn and makes a new one of the rest.
+    void split(std::size_t index, std::size_t count) {
+        RawTurn rest;
+        rest.level = turns[index].level;
+        rest.turn.step = turns[index].turn.step;
+        const std::vector<std::uint32_t> waits = turns[index].turn.waits;
+        turns[index].turn.waits.clear();
+        turns[index].turn.wait_ns = 0;
+        turns[index].iterators.clear();
+        for (std::size_t k = 0; k < waits.size(); ++k) {
+            const Interval& wait = track_.intervals[waits[k]];
+            if (k == count) {
+                rest.turn.start_ns = wait.start_ns;
+            }
+            append_wait(k < count ? turns[index] : rest, waits[k], wait);
+        }
+        turns.push_back(std::move(rest));
+    }
+
+    void mark_optimizer() {
+        for (auto enclosing = stack_.rbegin(); enclosing != stack_.rend();
+             ++enclosing) {
+            if (enclosing->turn) {
+                turns[*enclosing->turn].turn.has_optimizer = true;
+                return;
+            }
+        }
+    }
+
+    // A wait that never ended is a turn of its own; a body that never ended leaves its
+    // turn without one.
+    void visit_open(const Interval& open) {
+        if (!is(open, stages_.loader)) {
+            return;
+        }
+        RawTurn turn;
+        turn.level = {kNoParent, open.depth};
+        turn.turn.start_ns = open.start_ns;
+        turn.turn.end_ns = open.start_ns;
+        turn.turn.step = open.step;
+        turn.iterators.push_back(open.iterator);
+        turns.push_back(std::move(turn));
+    }
+
+    const Track& track_;
+    const StageNumbers& stages_;
+    struct Frame {
+        std::uint32_t interval = 0;
+        std::optional<std::size_t> turn;  // whose body it is
+    };
+    std::vector<Frame> stack_;
+    std::map<Level, std::size_t> waiting_;  // turns without a body yet
+};
+
+// Sets of passes over single loaders that one loop makes at a time.
+class Groups {
+  public:
+    explicit Groups(std::size_t count) : parents_(count) {
+        std::iota(parents_.begin(), parents_.end(), std::size_t{0});
+    }
+    std::size_t find(std::size_t i) {
+        while (parents_[i] != i) {
+            i = parents_[i] = parents_[parents_[i]];
+        }
+        return i;
+    }
+    void join(std::size_t a, std::size_t b) { parents_[find(b)] = find(a); }
+
+  private:
+    std::vector<std::size_t> parents_;
+};
+
+// What one iterator of a track did, before the passes that belong together are joined.
+struct Extent {
+    std::int32_t iterator = -1;
+    std::uint16_t depth = 0;
+    std::string phase;
+    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+};
+
+std::string phase_of(const Run& run, std::int32_t iterator) {
+    // A loop without a loader was timed by hand: a program without torch trains in it.
+    return iterator < 0 ? "train"
+                        : run.iterators[static_cast<std::size_t>(iterator)].phase;
+}
+
+class PassMaker {
+  public:
+    PassMaker(const Run& run, std::vector<RawTurn> turns, std::vector<RawEnd> ends,
+              const Track& track)
+        : run_(run), track_(track), turns_(std::move(turns)), ends_(std::move(ends)) {}
+
+    std::vector<Pass> make() {
+        std::sort(turns_.begin(), turns_.end(), [](const RawTurn& a, const RawTurn& b) {
+            return a.turn.start_ns < b.turn.start_ns;
+        });
+        measure_extents();
+        Groups groups = join_extents();
+        std::map<std::size_t, std::size_t> pass_of_group;
+        std::vector<Pass> passes;
+        for (RawTurn& raw : turns_) {
+            const std::size_t group = groups.find(extent_of_.at(raw.iterators.front()));
+            const auto [at, is_new] = pass_of_group.emplace(group, passes.size());
+            if (is_new) {
+                passes.emplace_back();
+            }
+            append(passes[at->second], raw);
+        }
+        for (const RawEnd& end : ends_) {
+            const auto extent = extent_of_.find(end.iterator);
+            if (extent != extent_of_.end()) {
+                Pass& pass = passes[pass_of_group.at(groups.find(extent->second))];
+                pass.ends.push_back(end.interval);
+                pass.end_ns =
+                    std::max(pass.end_ns, track_.intervals[end.interval].end_ns());
+            }
+        }
+        for (Pass& pass : passes) {
+            finish(pass);
+        }
+        return passes;
+    }
+
+  private:
+    void measure_extents() {
+        for (const RawTurn& raw : turns_) {
+            for (const std::int32_t iterator : raw.iterators) {
+                const auto [at, is_new] = extent_of_.emplace(iterator, extents_.size());
+                if (is_new) {
+                    extents_.push_back(
+                        {iterator, raw.level.depth, phase_of(run_, iterator)});
+                }
+                Extent& extent = extents_[at->second];
+                extent.start_ns = std::min(extent.start_ns, raw.turn.start_ns);
+                extent.end_ns = std::max(extent.end_ns, raw.turn.end_ns);
+            }
+        }
+    }
+
+    Groups join_extents() {
+        Groups groups(extents_.size());
+        for (const RawTurn& raw : turns_) {
+            for (const std::int32_t iterator : raw.iterators) {
+                groups.join(extent_of_.at(raw.iterators.front()),
+                            extent_of_.at(iterator));
+            }
+        }
+        // Extents are in order of their begins: compare each with the last one to end.
+        std::map<std::pair<std::uint16_t, std::string>, std::size_t> last_to_end;
+        for (std::size_t i = 0; i < extents_.size(); ++i) {
+            const auto key = std::make_pair(extents_[i].depth, extents_[i].phase);
+            const auto [last, is_first] = last_to_end.emplace(key, i);
+            if (is_first) {
+                continue;
+            }
+            if (extents_[i].start_ns < extents_[last->second].end_ns) {
+                groups.join(last->second, i);
+            }
+            if (extents_[i].end_ns > extents_[last->second].end_ns) {
+                last->second = i;
+            }
+        }
+        return groups;
+    }
+
+    void append(Pass& pass, RawTurn& raw) {
+        if (pass.turns.empty()) {
+            pass.start_ns = raw.turn.start_ns;
+            pass.phase = phase_of(run_, raw.iterators.front());
+        }
+        for (const std::int32_t iterator : raw.iterators) {
+            if (iterator >= 0 && !contains(pass.iterators, iterator)) {
+                pass.iterators.push_back(iterator);
+            }
+        }
+        pass.end_ns = std::max(pass.end_ns, raw.turn.end_ns);
+        pass.turns.push_back(std::move(raw.turn));
+    }
+
+    void finish(Pass& pass) const {
+        pass.exhausted = !pass.ends.empty();
+        for (const std::int32_t iterator : pass.iterators) {
+            pass.exhausted |=
+                run_.iterators[static_cast<std::size_t>(iterator)].exhausted;
+        }
+        for (Turn& turn : pass.turns) {
+            turn.partial = !turn.body.has_value();
+        }
+        mark_interrupted_turn(pass);
+    }
+
+    // The last turn of a pass that was left early is cut short if it alone saw no
+    // optimizer. With gradient accumulation most turns see none.
+    static void mark_interrupted_turn(Pass& pass) {
+        Turn& last = pass.turns.back();
+        const std::span others(pass.turns.data(), pass.turns.size() - 1);
+        if (!pass.exhausted && !last.has_optimizer && !others.empty() &&
+            std::all_of(others.begin(), others.end(),
+                        [](const Turn& turn) { return turn.has_optimizer; })) {
+            last.partial = true;
+        }
+    }
+
+    const Run& run_;
+    const Track& track_;
+    std::vector<RawTurn> turns_;
+    std::vector<RawEnd> ends_;
+    std::vector<Extent> extents_;
+    std::map<std::int32_t, std::size_t> extent_of_;
+};
+
+}  // namespace
+
+std::vector<Pass> find_passes(const Run& run) {
+    const StageNumbers stages(run);
+    std::vector<Pass> all;
+    for (std::size_t p = 0; p < run.processes.size(); ++p) {
+        if (run.processes[p].role == Role::worker) {
+            continue;
+        }
+        for (std::size_t t = 0; t < run.processes[p].tracks.size(); ++t) {
+            const Track& track = run.processes[p].tracks[t];
+            TurnFinder finder(track, stages);
+            finder.run();
+            PassMaker maker(run, std::move(finder.turns), std::move(finder.ends),
+                            track);
+            for (Pass& pass : maker.make()) {
+                pass.process = p;
+                pass.track = t;
+                all.push_back(std::move(pass));
+            }
+        }
+    }
+    return all;
+}
+
+}  // namespace metatrain_timing::analyzer

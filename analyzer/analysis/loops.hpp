@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/run.hpp"
+
+namespace metatrain_timing::analyzer {
+
+/// One round of a loop over a loader: the wait for a batch and the body that uses it.
+struct Turn {
+    /// Indices into the track's intervals: one `loader` interval, more where several
+    /// loaders are zipped, none where the process ended while it waited.
+    std::vector<std::uint32_t> waits;
+    std::optional<std::uint32_t> body;  // index of the `step` interval
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;   // of the body, or of the last wait
+    std::int64_t wait_ns = 0;  // summed over `waits`
+    std::int64_t body_ns = 0;
+    std::int32_t step = -1;  // training steps done before, -1: unknown
+    bool has_optimizer =
+        false;             // an optimizer stepped in the body (not in a nested loop)
+    bool partial = false;  // see "Loops, phases, steps" in docs/design.md
+};
+
+/// One pass of a loop over its loader, or over several that are zipped or take turns.
+struct Pass {
+    std::size_t process = 0;  // index into Run::processes
+    std::size_t track = 0;    // index into its tracks
+    /// Indices into Run::iterators, in the order of their first waits. Empty for a loop
+    /// that was timed without a loader.
+    std::vector<std::int32_t> iterators;
+    std::string phase;
+    std::vector<Turn> turns;          // in order of time, never empty
+    std::vector<std::uint32_t> ends;  // `loader_end` intervals
+    bool exhausted = false;           // it ended because the data did
+    std::int64_t start_ns = 0;        // begin of the first wait
+    std::int64_t end_ns = 0;          // end of the last wait, body or `loader_end`
+};
+
+/// The passes of all processes but workers, in order of process, track and begin.
+///
+/// Waits at one place of the nesting with no body between them belong to one turn
+/// (zipped loaders), unless they repeat a loader. Passes of the same phase and depth
+/// that overlap in time are one loop that takes turns (metatrain's CombinedDataLoader).
+/// Intervals of a nested loop are turns of passes of their own.
+///
+/// Pure; O(n log n) in the number of waits and bodies, O(n) in the other intervals.
+std::vector<Pass> find_passes(const Run& run);
+
+}  // namespace metatrain_timing::analyzer

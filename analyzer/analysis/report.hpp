@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis/breakdown.hpp"
+#include "analyzer/analysis/counter_rates.hpp"
+#include "analyzer/analysis/epoch_starts.hpp"
+#include "analyzer/analysis/processes.hpp"
+#include "analyzer/analysis/run_time.hpp"
+#include "analyzer/analysis/step_series.hpp"
+#include "analyzer/analysis/verdict.hpp"
+#include "analyzer/analysis/wait_causes.hpp"
+#include "analyzer/analysis/worker_lives.hpp"
+#include "analyzer/model/run.hpp"
+
+namespace metatrain_timing::analyzer {
+
+/// One phase over one loader, or over the loaders that one loop zips or mixes.
+struct PhaseReport {
+    std::string name;    // "train", "evaluation", "before-training" or the user's
+    std::string loader;  // labels joined by " + "; empty: a loop without a loader
+    std::vector<std::int32_t> loaders;  // indices into Run::loaders, one rank's
+    std::int64_t rank_count = 0;        // ranks that took part
+    StepSeries steps;
+    Breakdown time;
+    std::vector<WaitCause> wait_causes;
+    std::vector<WorkerTime> workers;
+    std::vector<CounterRate> counters;
+    std::vector<EpochStart> epoch_starts;
+};
+
+/// Passes that were made, and perhaps prefetched, but never waited for.
+struct UnusedPasses {
+    std::string loader;
+    std::int64_t passes = 0;
+    std::int64_t batches = 0;    // fetched for them
+    std::int64_t worker_ns = 0;  // spent on fetching them
+};
+
+/// Everything `mt-analyze report` says. Times are sums over ranks where not said
+/// otherwise.
+struct Report {
+    const Run* run = nullptr;  // what it is about; outlives the report
+    std::int64_t rank_count = 0;
+    std::optional<bool> ended;
+    std::vector<std::string> loader_labels;                        // of Run::loaders
+    std::vector<std::pair<std::string, std::string>> environment;  // of the first rank
+    std::vector<PhaseReport> phases;  // the one the verdict is about first
+    std::vector<UnusedPasses> unused;
+    RunTime run_time;
+    std::vector<ProcessRow> processes;
+    Verdict verdict;
+    std::vector<Warning> warnings;  // of loading, recording and analysis
+};
+
+/// Pure. A run without any loop gives a report without phases.
+Report make_report(const Run& run);
+
+}  // namespace metatrain_timing::analyzer

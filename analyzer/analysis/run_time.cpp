@@ -1,0 +1,128 @@
+#include "analyzer/analysis/run_time.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "analyzer/analysis/stages.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+// The passes of one track: what they cover, each instant once.
+class Coverage {
+  public:
+    void add(std::int64_t start_ns, std::int64_t end_ns, std::size_t group) {
+        stretches_.push_back({start_ns, end_ns, group});
+    }
+
+    // Sorts the stretches and cuts off what lies in an earlier one: a nested loop, or
+    // one that overlaps.
+    void settle() {
+        std::sort(stretches_.begin(), stretches_.end(),
+                  [](const Stretch& a, const Stretch& b) {
+                      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns
+                                                      : a.end_ns > b.end_ns;
+                  });
+        std::int64_t at_ns = std::numeric_limits<std::int64_t>::min();
+        for (Stretch& stretch : stretches_) {
+            stretch.start_ns = std::max(stretch.start_ns, at_ns);
+            stretch.end_ns = std::max(stretch.end_ns, stretch.start_ns);
+            at_ns = stretch.end_ns;
+        }
+    }
+
+    struct Stretch {
+        std::int64_t start_ns = 0;
+        std::int64_t end_ns = 0;
+        std::size_t group = 0;
+    };
+    const std::vector<Stretch>& stretches() const { return stretches_; }
+
+    // How much of [start_ns, end_ns) is covered; calls come in order of start_ns.
+    std::int64_t covered_ns(std::int64_t start_ns, std::int64_t end_ns) {
+        while (next_ < stretches_.size() && stretches_[next_].end_ns <= start_ns) {
+            ++next_;
+        }
+        std::int64_t sum = 0;
+        for (std::size_t i = next_; i < stretches_.size(); ++i) {
+            if (stretches_[i].start_ns >= end_ns) {
+                break;
+            }
+            sum += std::min(end_ns, stretches_[i].end_ns) -
+                   std::max(start_ns, stretches_[i].start_ns);
+        }
+        return sum;
+    }
+
+  private:
+    std::vector<Stretch> stretches_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace
+
+RunTime measure_run_time(const Run& run, std::span<const Pass> passes,
+                         const PhaseGroups& groups) {
+    std::map<std::pair<std::size_t, std::size_t>, Coverage> of_track;
+    for (std::size_t g = 0; g < groups.groups.size(); ++g) {
+        for (const std::size_t p : groups.groups[g].passes) {
+            of_track[{passes[p].process, passes[p].track}].add(passes[p].start_ns,
+                                                               passes[p].end_ns, g);
+        }
+    }
+
+    RunTime result;
+    std::map<std::size_t, std::int64_t> loops;
+    std::map<std::uint16_t, std::int64_t> stages;
+    std::set<std::size_t> processes;
+    std::int64_t known_ns = 0;
+    for (auto& [key, coverage] : of_track) {
+        const Process& process = run.processes[key.first];
+        if (process.role != Role::main || !processes.insert(key.first).second) {
+            continue;  // loops of a second thread run beside the first one's
+        }
+        coverage.settle();
+        std::int64_t last_ns = process.started_ns;
+        for (const auto& stretch : coverage.stretches()) {
+            loops[stretch.group] += stretch.end_ns - stretch.start_ns;
+            known_ns += stretch.end_ns - stretch.start_ns;
+            last_ns = std::max(last_ns, stretch.end_ns);
+        }
+        std::int64_t outermost_end_ns = std::numeric_limits<std::int64_t>::min();
+        for (const Interval& interval : process.tracks[key.second].intervals) {
+            if (interval.start_ns < outermost_end_ns) {
+                continue;
+            }
+            outermost_end_ns = interval.end_ns();
+            const std::int64_t part_ns =
+                interval.dur_ns -
+                coverage.covered_ns(interval.start_ns, interval.end_ns());
+            if (part_ns > 0) {
+                stages[interval.stage] += part_ns;
+                known_ns += part_ns;
+            }
+            last_ns = std::max(last_ns, interval.end_ns());
+        }
+        result.wall_ns +=
+            std::max(process.ended_ns.value_or(last_ns), last_ns) - process.started_ns;
+    }
+    result.process_count = static_cast<std::int64_t>(processes.size());
+    for (const auto& [group, total_ns] : loops) {
+        result.rows.push_back(
+            {groups.groups[group].phase, groups.groups[group].loader, total_ns});
+    }
+    const auto first_stage = static_cast<std::ptrdiff_t>(result.rows.size());
+    for (const auto& [stage, total_ns] : stages) {
+        result.rows.push_back({run.stages[stage], "", total_ns});
+    }
+    std::stable_sort(result.rows.begin() + first_stage, result.rows.end(),
+                     [](const RunTimeRow& a, const RunTimeRow& b) {
+                         return a.total_ns > b.total_ns;
+                     });
+    result.rows.push_back({std::string(kUnattributed), "", result.wall_ns - known_ns});
+    return result;
+}
+
+}  // namespace metatrain_timing::analyzer

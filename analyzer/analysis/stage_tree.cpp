@@ -1,0 +1,133 @@
+#include "analyzer/analysis/stage_tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analyzer/analysis/stages.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+double share_of(std::int64_t part_ns, std::int64_t whole_ns) {
+    return whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns)
+                        : 0;
+}
+
+}  // namespace
+
+std::string_view to_string(Where where) {
+    switch (where) {
+        case Where::main:
+            return "main";
+        case Where::worker:
+            return "worker";
+        case Where::pin:
+            return "pin";
+        case Where::thread:
+            return "thread";
+    }
+    return "main";
+}
+
+std::size_t StageTree::add_name(std::string_view name) {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found == names_.end()) {
+        names_.emplace_back(name);
+        return names_.size() - 1;
+    }
+    return static_cast<std::size_t>(found - names_.begin());
+}
+
+StageTree::Node StageTree::child(Node parent, std::size_t name) {
+    for (const Node known : nodes_[parent].children) {
+        if (nodes_[known].name == name) {
+            return known;
+        }
+    }
+    const Node node = nodes_.size();
+    nodes_.emplace_back();
+    nodes_[node].name = name;
+    NodeData& above = nodes_[parent];
+    if (above.children.empty() && !above.closed) {
+        above.residuals = above.calls;  // of the calls before, which had no parts
+    }
+    above.children.push_back(node);
+    return node;
+}
+
+void StageTree::add(Node node, std::int64_t dur_ns, std::int64_t parts_ns, bool steady,
+                    std::int64_t cpu_ns) {
+    NodeData& data = nodes_[node];
+    data.calls.add(dur_ns, steady);
+    data.total_ns += dur_ns;
+    if (data.closed || !data.children.empty()) {
+        data.residuals.add(dur_ns - parts_ns, steady);
+    }
+    if (cpu_ns >= 0) {
+        data.cpu_ns = std::max<std::int64_t>(data.cpu_ns, 0) + cpu_ns;
+        data.cpu_wall_ns += dur_ns;
+    }
+}
+
+std::int64_t StageTree::parts_ns(Node node) const {
+    std::int64_t sum = 0;
+    for (const Node part : nodes_[node].children) {
+        sum += nodes_[part].total_ns;
+    }
+    return sum;
+}
+
+std::vector<StageRow> StageTree::rows(Where where, std::int64_t whole_ns) {
+    std::vector<StageRow> rows;
+    for (const Node node : nodes_[kRoot].children) {
+        append_rows(node, 0, where, whole_ns, rows);
+    }
+    return rows;
+}
+
+StageRow StageTree::make_row(Calls& calls, std::int64_t whole_ns) {
+    StageRow row;
+    std::vector<std::int64_t>& all = calls.steady_ns;
+    row.steady_calls = static_cast<std::int64_t>(all.size());
+    row.steady_ns = std::accumulate(all.begin(), all.end(), std::int64_t{0});
+    row.steady_call = summarize(all);
+    all.insert(all.end(), calls.other_ns.begin(), calls.other_ns.end());
+    row.calls = static_cast<std::int64_t>(all.size());
+    row.total_ns = std::accumulate(all.begin(), all.end(), std::int64_t{0});
+    row.call = summarize(all);
+    row.share = share_of(row.total_ns, whole_ns);
+    return row;
+}
+
+void StageTree::append_rows(Node node, std::size_t level, Where where,
+                            std::int64_t whole_ns, std::vector<StageRow>& rows) {
+    NodeData& data = nodes_[node];
+    StageRow row = make_row(data.calls, whole_ns);
+    row.stage = names_[data.name];
+    row.where = where;
+    row.level = level;
+    if (data.cpu_ns >= 0) {
+        row.cpu_ns = data.cpu_ns;
+        row.cpu_wall_ns = data.cpu_wall_ns;
+    }
+    rows.push_back(row);
+
+    const std::size_t first_part = rows.size();
+    for (const Node part : data.children) {
+        append_rows(part, level + 1, where, whole_ns, rows);
+    }
+    if (data.closed || !data.children.empty()) {
+        StageRow rest = make_row(data.residuals, whole_ns);
+        rest.stage = kUnattributed;
+        rest.where = where;
+        rest.level = level + 1;
+        rows.push_back(std::move(rest));
+    }
+    for (std::size_t i = first_part; i < rows.size(); ++i) {
+        if (rows[i].level == level + 1) {
+            rows[i].parent = row.stage;
+        }
+    }
+}
+
+}  // namespace metatrain_timing::analyzer

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/stats/quantiles.hpp"
+
+namespace metatrain_timing::analyzer {
+
+/// On what kind of thread a stage ran.
+enum class Where : std::uint8_t {
+    main,    // the thread of a training process that runs the loop
+    worker,  // a DataLoader worker
+    pin,     // the thread of a training process that copies to page-locked memory
+    thread,  // any other thread of a training process
+};
+
+std::string_view to_string(Where where);
+
+/// One row of a table of stages.
+struct StageRow {
+    std::string stage;
+    std::string parent;  // stage of the enclosing row, empty at the top
+    Where where = Where::main;
+    std::size_t level = 0;  // 0 at the top
+    std::int64_t calls = 0;
+    std::int64_t total_ns = 0;
+    std::optional<Summary> call;    // per call, all calls
+    std::int64_t steady_calls = 0;  // of the calls: those in steady steps
+    std::int64_t steady_ns = 0;
+    std::optional<Summary> steady_call;
+    std::optional<std::int64_t> cpu_ns;  // CPU time of the calls that measured it
+    std::int64_t cpu_wall_ns = 0;        // length of these calls
+    double share = 0;                    // of the whole that the table divides
+};
+
+/// Totals of intervals by their path of stages. A path that has parts below it gets a
+/// part `unattributed`, so that the parts of each path add up to it exactly.
+class StageTree {
+  public:
+    using Node = std::size_t;
+    static constexpr Node kRoot = 0;
+
+    /// `names` are the stages; the tree may get more (`add_name()`).
+    explicit StageTree(std::vector<std::string> names) : names_(std::move(names)) {
+        nodes_.emplace_back();
+    }
+
+    /// Number of a name that is no recorded stage, e.g. of a row for a nested loop.
+    std::size_t add_name(std::string_view name);
+
+    /// The part of `parent` that is `name`; made on first use.
+    Node child(Node parent, std::size_t name);
+
+    /// Adds a call of `dur_ns`, of which the parts take `parts_ns`. `cpu_ns` -1: not
+    /// measured.
+    void add(Node node, std::int64_t dur_ns, std::int64_t parts_ns, bool steady,
+             std::int64_t cpu_ns);
+
+    /// Makes `node` show an unattributed part even where no part was recorded.
+    void always_close(Node node) { nodes_[node].closed = true; }
+
+    /// The rows, parents before their parts, parts in order of first use,
+    /// `unattributed` last. `share` is of `whole_ns` and stays 0 where that is 0. To be
+    /// called once: it takes the calls apart.
+    std::vector<StageRow> rows(Where where, std::int64_t whole_ns);
+
+    std::int64_t total_ns(Node node) const { return nodes_[node].total_ns; }
+    /// Of the parts directly below `node`.
+    std::int64_t parts_ns(Node node) const;
+    bool empty() const { return nodes_.size() == 1; }
+
+  private:
+    // Lengths of calls: those in steady steps, and the others.
+    struct Calls {
+        std::vector<std::int64_t> steady_ns;
+        std::vector<std::int64_t> other_ns;
+
+        void add(std::int64_t dur_ns, bool steady) {
+            (steady ? steady_ns : other_ns).push_back(dur_ns);
+        }
+    };
+
+    struct NodeData {
+        std::size_t name = 0;
+        std::vector<Node> children;
+        Calls calls;
+        Calls residuals;  // what is left of each call; empty while no part is known
+        std::int64_t total_ns = 0;
+        std::int64_t cpu_ns = -1;
+        std::int64_t cpu_wall_ns = 0;
+        bool closed = false;
+    };
+
+    static StageRow make_row(Calls& calls, std::int64_t whole_ns);
+    void append_rows(Node node, std::size_t level, Where where, std::int64_t whole_ns,
+                     std::vector<StageRow>& rows);
+
+    std::vector<std::string> names_;
+    std::vector<NodeData> nodes_;
+};
+
+}  // namespace metatrain_timing::analyzer

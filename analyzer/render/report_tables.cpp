@@ -1,0 +1,516 @@
+#include "analyzer/render/report_tables.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/analysis/stages.hpp"
+#include "analyzer/render/units.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+constexpr double kSecond = 1e9;
+constexpr double kShownRest = 0.005;     // share from which an inner rest is shown
+constexpr std::size_t kShownCauses = 8;  // without --verbose
+
+double ratio(std::int64_t part, std::int64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+/// The unit and the digits of a column of times, from its greatest value.
+class TimeColumn {
+  public:
+    explicit TimeColumn(double greatest_ns, double seconds_from_ns = 10e9) {
+        if (greatest_ns >= seconds_from_ns) {
+            unit_ = "s";
+            unit_ns_ = 1e9;
+        } else if (greatest_ns < 0.1e6) {
+            unit_ = "us";
+            unit_ns_ = 1e3;
+        }
+        decimals_ = decimals_for(greatest_ns / unit_ns_);
+    }
+
+    const std::string& unit() const { return unit_; }
+    std::string cell(double ns) const { return format_fixed(ns / unit_ns_, decimals_); }
+    std::string cell(std::int64_t ns) const { return cell(static_cast<double>(ns)); }
+
+  private:
+    std::string unit_ = "ms";
+    double unit_ns_ = 1e6;
+    int decimals_ = 0;
+};
+
+std::string share_cell(double share) {
+    const double percent = share * 100;
+    if (percent == 0 || percent == 100) {
+        return percent == 0 ? "0 %" : "100 %";
+    }
+    return format_fixed(percent, 1) + " %";
+}
+
+// Below `transforms` the prefix says nothing new.
+std::string stage_cell(const StageRow& row) {
+    constexpr std::string_view prefix = "transforms/";
+    const std::string indent(2 * row.level, ' ');
+    const bool shorten = row.parent == "transforms" && row.stage.starts_with(prefix);
+    return indent + (shorten ? row.stage.substr(prefix.size()) : row.stage);
+}
+
+std::optional<double> median(const std::optional<Summary>& summary) {
+    return summary ? std::optional<double>(summary->median_ns) : std::nullopt;
+}
+
+std::string cell_or_blank(const TimeColumn& column, std::optional<double> ns) {
+    return ns ? column.cell(*ns) : "";
+}
+
+const StageRow* find_top(const std::vector<StageRow>& rows, std::string_view stage) {
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const StageRow& candidate) {
+            return candidate.level == 0 && candidate.stage == stage;
+        });
+    return row == rows.end() ? nullptr : &*row;
+}
+
+std::int64_t total_of(const std::vector<StageRow>& rows, std::string_view stage,
+                      std::string_view parent) {
+    std::int64_t sum = 0;
+    for (const StageRow& row : rows) {
+        sum += row.stage == stage && row.parent == parent ? row.total_ns : 0;
+    }
+    return sum;
+}
+
+// With workers the parts of the wait are small change of the waiting thread; the table
+// of causes tells more. Without, they are all there is to see.
+bool shows_parts_of_wait(const PhaseReport& phase) {
+    return std::any_of(phase.time.main.begin(), phase.time.main.end(),
+                       [](const StageRow& row) { return row.stage == "fetch"; });
+}
+
+class StepTable {
+  public:
+    StepTable(const PhaseReport& phase, bool verbose)
+        : phase_(phase), verbose_(verbose), steps_(phase.steps.steady_steps) {
+        for (const StageRow& row : phase.time.main) {
+            whole_ns_ += row.level == 0 && row.stage != "outside" ? row.steady_ns : 0;
+        }
+    }
+
+    Table make() const {
+        const TimeColumn time(ratio(whole_ns_, steps_));
+        Table table({{""},
+                     {time.unit() + "/step", Align::right},
+                     {"share", Align::right},
+                     {"median", Align::right, 2},
+                     {"p95", Align::right, 1}});
+        bool inside_wait = false;
+        for (const StageRow& row : phase_.time.main) {
+            if (row.level == 0) {
+                inside_wait = row.stage == "loader";
+                if (row.stage == "outside") {
+                    break;
+                }
+            } else if (is_hidden(row, inside_wait)) {
+                continue;
+            }
+            table.add_row({label(row), time.cell(ratio(row.steady_ns, steps_)),
+                           share_cell(ratio(row.steady_ns, whole_ns_)),
+                           cell_or_blank(time, median(row.steady_call)),
+                           row.steady_call ? time.cell(row.steady_call->p95_ns) : ""});
+        }
+        table.add_rule();
+        const auto& step = phase_.steps.step;
+        table.add_row({"one step", time.cell(ratio(whole_ns_, steps_)), "100 %",
+                       step ? time.cell(step->median_ns) : "",
+                       step ? time.cell(step->p95_ns) : ""});
+        return table;
+    }
+
+  private:
+    static std::string label(const StageRow& row) {
+        if (row.level == 0 && row.stage == "loader") {
+            return "loader: waiting for data";
+        }
+        if (row.level == 0 && row.stage == "step") {
+            return "step: using it";
+        }
+        return stage_cell(row);
+    }
+
+    bool is_hidden(const StageRow& row, bool inside_wait) const {
+        if (verbose_) {
+            return false;
+        }
+        if (inside_wait && !shows_parts_of_wait(phase_)) {
+            return true;
+        }
+        const bool is_inner_rest = row.stage == kUnattributed && row.level > 1;
+        return is_inner_rest && ratio(row.steady_ns, whole_ns_) < kShownRest;
+    }
+
+    const PhaseReport& phase_;
+    bool verbose_;
+    std::int64_t steps_;
+    std::int64_t whole_ns_ = 0;
+};
+
+class WorkerStageTable {
+  public:
+    WorkerStageTable(const PhaseReport& phase, bool verbose)
+        : phase_(phase), verbose_(verbose) {
+        for (const WorkerTime& worker : phase.workers) {
+            batches_ += worker.batches;
+        }
+        for (const auto* rows : {&phase.time.worker, &phase.time.worker_sender}) {
+            for (const StageRow& row : *rows) {
+                has_cpu_ = has_cpu_ || row.cpu_ns.has_value();
+            }
+        }
+    }
+
+    std::optional<Table> make() const {
+        if (batches_ == 0) {
+            return std::nullopt;
+        }
+        const StageRow* fetch = find_top(phase_.time.worker, "fetch");
+        const TimeColumn time(ratio(
+            fetch == nullptr ? phase_.time.worker_life_ns : fetch->total_ns, batches_));
+        std::vector<Column> columns{{""},
+                                    {time.unit() + "/batch", Align::right},
+                                    {"of life", Align::right},
+                                    {"median", Align::right, 2},
+                                    {"p95", Align::right, 1}};
+        if (has_cpu_) {
+            columns.push_back({"CPU " + time.unit(), Align::right});
+        }
+        Table table(std::move(columns));
+        add_below(table, time,
+                  [](const StageRow& top) { return top.stage == "fetch"; });
+        add_below(table, time,
+                  [](const StageRow& top) { return top.stage != "fetch"; });
+        table.add_rule();
+        table.add_row({"worker life",
+                       time.cell(ratio(phase_.time.worker_life_ns, batches_)),
+                       "100 %"});
+        if (!phase_.time.worker_sender.empty()) {
+            table.add_rule();
+            for (const StageRow& row : phase_.time.worker_sender) {
+                add(table, time, row, row.level == 0 ? " (beside, own thread)" : "");
+            }
+        }
+        return table;
+    }
+
+  private:
+    // The rows of the top rows that `wanted` accepts.
+    template <typename Wanted>
+    void add_below(Table& table, const TimeColumn& time, Wanted wanted) const {
+        bool inside = false;
+        for (const StageRow& row : phase_.time.worker) {
+            inside = row.level == 0 ? wanted(row) : inside;
+            if (inside) {
+                add(table, time, row);
+            }
+        }
+    }
+
+    void add(Table& table, const TimeColumn& time, const StageRow& row,
+             const char* note = "") const {
+        const bool is_inner_rest = row.stage == kUnattributed && row.level > 0;
+        const StageRow* fetch = find_top(phase_.time.worker, "fetch");
+        if (!verbose_ && is_inner_rest && fetch != nullptr &&
+            ratio(row.total_ns, fetch->total_ns) < kShownRest) {
+            return;
+        }
+        std::vector<std::string> cells{
+            stage_cell(row) + note, time.cell(ratio(row.total_ns, batches_)),
+            share_cell(row.share), cell_or_blank(time, median(row.call)),
+            row.call ? time.cell(row.call->p95_ns) : ""};
+        if (has_cpu_ && row.cpu_ns) {
+            cells.push_back(time.cell(ratio(*row.cpu_ns, batches_)));
+        }
+        table.add_row(std::move(cells));
+    }
+
+    const PhaseReport& phase_;
+    bool verbose_;
+    std::int64_t batches_ = 0;
+    bool has_cpu_ = false;
+};
+
+std::string cause_label(const WaitCause& cause) {
+    if (cause.cause == kUnattributed) {
+        return std::string(kUnattributed);
+    }
+    if (cause.cause == "worker_start") {
+        return "worker: starting";
+    }
+    if (cause.cause == "earlier_batch") {
+        return "worker, earlier batch: " + cause.stage;
+    }
+    if (cause.cause == "fetch" || cause.cause == "send") {
+        return "worker: " + cause.stage;
+    }
+    return (cause.cause == "main" ? "main: " : cause.cause + " thread: ") + cause.stage;
+}
+
+}  // namespace
+
+std::optional<Table> step_table(const PhaseReport& phase, bool verbose) {
+    if (phase.steps.steady_steps == 0) {
+        return std::nullopt;
+    }
+    return StepTable(phase, verbose).make();
+}
+
+std::optional<Table> phase_time_table(const PhaseReport& phase) {
+    std::int64_t steady_ns = 0;
+    for (const StageRow& row : phase.time.main) {
+        steady_ns += row.level == 0 ? row.steady_ns : 0;
+    }
+    // First waits are steady only where every step begins an epoch.
+    std::int64_t first_ns = 0;
+    for (const EpochStart& start : phase.epoch_starts) {
+        first_ns += start.first_wait_ns;
+    }
+    const std::int64_t turns_ns = phase.time.loader_ns + phase.time.step_ns;
+    if (steady_ns + first_ns > turns_ns) {
+        first_ns = 0;
+    }
+    const std::int64_t ends_ns = total_of(phase.time.main, "loader_end", "outside");
+    const TimeColumn time(static_cast<double>(phase.time.wall_ns), kSecond);
+    Table table({{""}, {time.unit(), Align::right}, {"share", Align::right}});
+    const auto add = [&](const std::string& what, std::int64_t ns) {
+        table.add_row({what, time.cell(ns), share_cell(ratio(ns, phase.time.wall_ns))});
+    };
+    add(fmt::format("steady steps ({})", phase.steps.steady_steps), steady_ns);
+    if (first_ns > 0) {
+        add(fmt::format("waits for first batches ({})", phase.epoch_starts.size()),
+            first_ns);
+    }
+    add("warm-up, rest of first steps", turns_ns - steady_ns - first_ns);
+    if (ends_ns > 0) {
+        add("ends of epochs", ends_ns);
+    }
+    add("unattributed", phase.time.outside_ns - ends_ns);
+    table.add_rule();
+    add("all epochs", phase.time.wall_ns);
+    return table;
+}
+
+std::optional<Table> worker_stage_table(const PhaseReport& phase, bool verbose) {
+    return WorkerStageTable(phase, verbose).make();
+}
+
+std::optional<Table> wait_cause_table(const PhaseReport& phase, bool verbose) {
+    if (phase.wait_causes.empty() || phase.time.loader_ns == 0) {
+        return std::nullopt;
+    }
+    std::vector<std::pair<std::string, std::int64_t>> rows;  // workers put together
+    std::int64_t rest_ns = 0;
+    for (const WaitCause& cause : phase.wait_causes) {
+        if (cause.cause == kUnattributed) {
+            rest_ns += cause.total_ns;
+            continue;
+        }
+        const std::string label = cause_label(cause);
+        const auto known = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+            return row.first == label;
+        });
+        if (known == rows.end()) {
+            rows.emplace_back(label, cause.total_ns);
+        } else {
+            known->second += cause.total_ns;
+        }
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+
+    const TimeColumn time(static_cast<double>(phase.time.loader_ns), kSecond);
+    Table table(
+        {{"meanwhile"}, {time.unit(), Align::right}, {"of waits", Align::right}});
+    const auto add = [&](const std::string& what, std::int64_t ns) {
+        table.add_row(
+            {what, time.cell(ns), share_cell(ratio(ns, phase.time.loader_ns))});
+    };
+    const std::size_t shown =
+        verbose || rows.size() <= kShownCauses ? rows.size() : kShownCauses - 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+        add(rows[i].first, rows[i].second);
+    }
+    if (shown < rows.size()) {
+        std::int64_t others_ns = 0;
+        for (std::size_t i = shown; i < rows.size(); ++i) {
+            others_ns += rows[i].second;
+        }
+        add(fmt::format("{} others", rows.size() - shown), others_ns);
+    }
+    add(std::string(kUnattributed), rest_ns);
+    table.add_rule();
+    add("all waits", phase.time.loader_ns);
+    return table;
+}
+
+std::optional<Table> worker_table(const PhaseReport& phase, const Report& report) {
+    if (phase.workers.empty()) {
+        return std::nullopt;
+    }
+    Table table({{"rank", Align::right, 3},
+                 {"worker", Align::right},
+                 {"loader", Align::left, 4},
+                 {"lives", Align::right},
+                 {"batches", Align::right},
+                 {"busy", Align::right},
+                 {"idle", Align::right},
+                 {"start", Align::right},
+                 {"unattributed", Align::right}});
+    for (const WorkerTime& worker : phase.workers) {
+        const auto share = [&](std::int64_t ns) {
+            return share_cell(ratio(ns, worker.life_ns));
+        };
+        table.add_row(
+            {std::to_string(worker.rank), std::to_string(worker.worker),
+             worker.loader < 0
+                 ? ""
+                 : report.loader_labels[static_cast<std::size_t>(worker.loader)],
+             std::to_string(worker.lives), std::to_string(worker.batches),
+             share(worker.busy_ns), share(worker.idle_ns), share(worker.start_ns),
+             share(worker.unattributed_ns)});
+    }
+    return table;
+}
+
+std::optional<Table> other_phase_table(const Report& report, std::size_t skip) {
+    if (report.phases.size() <= skip && report.unused.empty()) {
+        return std::nullopt;
+    }
+    double greatest_ns = 0;
+    double greatest_wall_ns = 0;
+    for (std::size_t i = skip; i < report.phases.size(); ++i) {
+        const PhaseReport& phase = report.phases[i];
+        greatest_ns =
+            std::max(greatest_ns, phase.steps.turn ? phase.steps.turn->mean_ns : 0);
+        greatest_wall_ns =
+            std::max(greatest_wall_ns, static_cast<double>(phase.time.wall_ns));
+    }
+    const TimeColumn time(greatest_ns);
+    const TimeColumn wall(greatest_wall_ns, kSecond);
+    Table table({{"phase"},
+                 {"loader", Align::left, 1},
+                 {"passes", Align::right},
+                 {"batches", Align::right},
+                 {wall.unit(), Align::right},
+                 {"waiting", Align::right},
+                 {time.unit() + "/batch", Align::right, 2}});
+    for (std::size_t i = skip; i < report.phases.size(); ++i) {
+        const PhaseReport& phase = report.phases[i];
+        table.add_row({phase.name, phase.loader, std::to_string(phase.steps.epochs),
+                       std::to_string(phase.steps.micro_steps),
+                       wall.cell(phase.time.wall_ns),
+                       share_cell(ratio(phase.time.loader_ns, phase.time.wall_ns)),
+                       phase.steps.turn ? time.cell(phase.steps.turn->mean_ns) : ""});
+    }
+    for (const UnusedPasses& unused : report.unused) {
+        table.add_row({"unused", unused.loader, std::to_string(unused.passes),
+                       std::to_string(unused.batches), "", "", ""});
+    }
+    return table;
+}
+
+std::optional<Table> run_time_table(const Report& report) {
+    const RunTime& run_time = report.run_time;
+    if (run_time.wall_ns == 0) {
+        return std::nullopt;
+    }
+    const TimeColumn time(static_cast<double>(run_time.wall_ns), kSecond);
+    Table table({{""},
+                 {"loader", Align::left, 1},
+                 {time.unit(), Align::right},
+                 {"share", Align::right}});
+    for (const RunTimeRow& row : run_time.rows) {
+        table.add_row({row.what, row.loader, time.cell(row.total_ns),
+                       share_cell(ratio(row.total_ns, run_time.wall_ns))});
+    }
+    table.add_rule();
+    table.add_row(
+        {run_time.process_count == 1 ? "training process" : "training processes", "",
+         time.cell(run_time.wall_ns), "100 %"});
+    return table;
+}
+
+std::optional<Table> process_table(const Report& report, bool verbose) {
+    if (report.processes.empty()) {
+        return std::nullopt;
+    }
+    // Without --verbose: workers of a rank that ended alike are one line.
+    std::vector<ProcessRow> rows;
+    for (const ProcessRow& process : report.processes) {
+        const auto like =
+            std::find_if(rows.begin(), rows.end(), [&](const ProcessRow& row) {
+                return row.role == process.role && row.rank == process.rank &&
+                       row.ending == process.ending && row.alive == process.alive &&
+                       row.open_stage == process.open_stage;
+            });
+        if (verbose || like == rows.end()) {
+            rows.push_back(process);
+            continue;
+        }
+        like->lives += process.lives;
+        like->dropped += process.dropped;
+        like->worker = std::nullopt;
+    }
+    Table table({{"process"},
+                 {"rank", Align::right},
+                 {"worker", Align::right, 2},
+                 {"lives", Align::right},
+                 {"ended"},
+                 {"in stage"},
+                 {"dropped", Align::right, 1}});
+    for (const ProcessRow& row : rows) {
+        table.add_row({std::string(to_string(row.role)), std::to_string(row.rank),
+                       row.worker ? std::to_string(*row.worker) : "",
+                       std::to_string(row.lives), row.alive ? "running" : row.ending,
+                       row.open_stage,
+                       row.dropped == 0 ? "" : std::to_string(row.dropped)});
+    }
+    return table;
+}
+
+Table stage_table() {
+    return Table({{"phase"},
+                  {"loader"},
+                  {"where"},
+                  {"stage"},
+                  {"parent"},
+                  {"calls", Align::right},
+                  {"total_s", Align::right},
+                  {"mean_s", Align::right},
+                  {"median_s", Align::right},
+                  {"p95_s", Align::right},
+                  {"share", Align::right}});
+}
+
+void append_stage_rows(Table& table, const PhaseReport& phase) {
+    const auto seconds = [](double ns) { return fmt::format("{:.9g}", ns * 1e-9); };
+    for (const auto* rows : {&phase.time.main, &phase.time.pin, &phase.time.thread,
+                             &phase.time.worker, &phase.time.worker_sender}) {
+        for (const StageRow& row : *rows) {
+            table.add_row({phase.name, phase.loader, std::string(to_string(row.where)),
+                           row.stage, row.parent, std::to_string(row.calls),
+                           seconds(static_cast<double>(row.total_ns)),
+                           row.call ? seconds(row.call->mean_ns) : "",
+                           row.call ? seconds(row.call->median_ns) : "",
+                           row.call ? seconds(row.call->p95_ns) : "",
+                           fmt::format("{:.6g}", row.share)});
+        }
+    }
+}
+
+}  // namespace metatrain_timing::analyzer

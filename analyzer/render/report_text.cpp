@@ -1,0 +1,276 @@
+#include "analyzer/render/report_text.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/render/report_tables.hpp"
+#include "analyzer/render/units.hpp"
+#include "analyzer/render/verdict_text.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+constexpr std::size_t kShownWorkers = 8;  // without --verbose
+
+// `text` in lines of at most `width` columns, broken at spaces.
+std::string wrapped(const std::string& text, std::size_t width) {
+    std::string lines;
+    std::string line;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t space = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, space - at);
+        if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+            lines += line + "\n";
+            line.clear();
+        }
+        line += line.empty() ? word : " " + word;
+        at = space + 1;
+    }
+    return lines + line + "\n";
+}
+
+std::vector<const PhaseReport*> phases_in_full(const Report& report,
+                                               const ReportView& view) {
+    std::vector<const PhaseReport*> phases;
+    for (const PhaseReport& phase : report.phases) {
+        if (view.phase.empty() ? phases.empty() : phase.name == view.phase) {
+            phases.push_back(&phase);
+        }
+    }
+    return phases;
+}
+
+class TextReport {
+  public:
+    TextReport(const Report& report, const TextStyle& style, const ReportView& view)
+        : report_(report), style_(style), view_(view) {}
+
+    std::string make() {
+        head();
+        paragraph(verdict_text(report_));
+        const auto full = phases_in_full(report_, view_);
+        for (const PhaseReport* phase : full) {
+            phase_in_full(*phase);
+        }
+        if (view_.phase.empty()) {
+            section("OTHER LOOPS", other_phase_table(report_, full.size()));
+            section("THE WHOLE RUN", run_time_table(report_));
+        }
+        section("PROCESSES", process_table(report_, view_.verbose));
+        environment();
+        return std::move(text_);
+    }
+
+  private:
+    std::string shown(const std::string& raw) const {
+        return printable(raw, style_.utf8);
+    }
+
+    void head() {
+        const Run& run = *report_.run;
+        text_ += fmt::format(
+            "run {}  {}  {}  {}{}\n", shown(run.uuid.substr(0, 8)),
+            format_time(run.started_unix_ns), shown(run.host),
+            format_count(report_.rank_count, "rank"),
+            run.attempt > 1 ? fmt::format("  attempt {}", run.attempt) : "");
+        if (!run.command.empty()) {
+            text_ += wrapped(shown(run.command), style_.width);
+        }
+    }
+
+    void paragraph(const std::string& raw) {
+        text_ += "\n" + wrapped(shown(raw), style_.width);
+    }
+
+    void section(const std::string& title, const std::optional<Table>& table,
+                 const std::string& subtitle = "") {
+        if (!table || table->row_count() == 0) {
+            return;
+        }
+        text_ += "\n" + shown(title) + "\n";
+        if (!subtitle.empty()) {
+            text_ += wrapped(shown(subtitle), style_.width);
+        }
+        text_ += table->text(style_);
+    }
+
+    void phase_in_full(const PhaseReport& phase) {
+        const std::string name = phase.name == "train" ? "TRAINING" : phase.name;
+        const bool is_train = phase.name == "train";
+        section(is_train ? "WHERE A TRAINING STEP GOES"
+                         : fmt::format("WHERE A STEP OF \"{}\" GOES", name),
+                step_table(phase, view_.verbose), steps_line(phase));
+        if (phase.steps.steady_steps == 0) {
+            paragraph(steps_line(phase));
+        }
+        section("INSIDE THE WORKERS", worker_stage_table(phase, view_.verbose),
+                worker_line(phase));
+        section("WHY IT WAITS", wait_cause_table(phase, view_.verbose),
+                wait_line(phase));
+        section(is_train ? "WHERE THE TRAINING TIME GOES"
+                         : fmt::format("WHERE THE TIME OF \"{}\" GOES", name),
+                phase_time_table(phase), time_line(phase));
+        if (view_.verbose || phase.workers.size() <= kShownWorkers) {
+            section("WORKERS", worker_table(phase, report_),
+                    "shares of the life of each worker");
+        }
+    }
+
+    static std::string steps_line(const PhaseReport& phase) {
+        const StepSeries& steps = phase.steps;
+        std::string line = format_count(steps.steps, "complete step");
+        if (steps.micro_steps != steps.steps) {
+            line +=
+                fmt::format(" of {}", format_count(steps.micro_steps, "micro-step"));
+        }
+        if (steps.partial_steps > 0 || steps.steps == 0) {
+            line += fmt::format(", {} partial", steps.partial_steps);
+        }
+        if (phase.rank_count > 1) {
+            line +=
+                fmt::format(" on each of {}", format_count(phase.rank_count, "rank"));
+        }
+        line += fmt::format(", {}", format_count(steps.epochs, "epoch"));
+        if (steps.steady_from_step) {
+            line += fmt::format("; shown: {} steady ones from step {} on",
+                                steps.steady_steps, *steps.steady_from_step);
+        } else if (!steps.settled) {
+            line += "; shown: all, they never settled";
+        }
+        if (!phase.loader.empty()) {
+            line += "; loader: " + phase.loader;
+        }
+        return line;
+    }
+
+    static std::string worker_line(const PhaseReport& phase) {
+        std::int64_t batches = 0;
+        std::int64_t lives = 0;
+        for (const WorkerTime& worker : phase.workers) {
+            batches += worker.batches;
+            lives += worker.lives;
+        }
+        return fmt::format(
+            "{} in {} of {}; worker time: hidden unless the training waits for it",
+            format_count(batches, "batch", "batches"),
+            lives == 1 ? "1 life" : fmt::format("{} lives", lives),
+            format_count(static_cast<std::int64_t>(phase.workers.size()), "worker"));
+    }
+
+    static std::string wait_line(const PhaseReport& phase) {
+        return fmt::format(
+            "exposed wait, all steps: {}, {} of the time",
+            format_duration(static_cast<double>(phase.time.loader_ns)),
+            format_share(phase.time.wall_ns > 0
+                             ? static_cast<double>(phase.time.loader_ns) /
+                                   static_cast<double>(phase.time.wall_ns)
+                             : 0));
+    }
+
+    std::string time_line(const PhaseReport& phase) const {
+        std::string line =
+            phase.rank_count > 1
+                ? fmt::format("summed over {}", format_count(phase.rank_count, "rank"))
+                : "";
+        const auto append = [&](const std::string& part) {
+            line += line.empty() ? part : "; " + part;
+        };
+        for (const CounterRate& counter : phase.counters) {
+            append(fmt::format(
+                "{} {}{}", format_number(counter.total), counter.name,
+                counter.per_s ? fmt::format(" ({}/s)", format_number(*counter.per_s))
+                              : ""));
+        }
+        std::int64_t before_ns = 0;
+        for (const EpochStart& start : phase.epoch_starts) {
+            before_ns += start.before_wall_ns;
+        }
+        if (before_ns > 0) {
+            append(fmt::format("making the workers before: {}",
+                               format_duration(static_cast<double>(before_ns))));
+        }
+        return line;
+    }
+
+    void environment() {
+        if (report_.environment.empty()) {
+            return;
+        }
+        std::string line;
+        for (const auto& [key, value] : report_.environment) {
+            if (view_.verbose) {
+                line += fmt::format("  {}: {}\n", shown(key), shown(value));
+            } else if (is_worth_a_glance(key)) {
+                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, value);
+            }
+        }
+        if (line.empty()) {
+            return;
+        }
+        text_ += "\nENVIRONMENT\n" +
+                 (view_.verbose ? line : wrapped(shown(line), style_.width));
+    }
+
+    static bool is_worth_a_glance(std::string_view key) {
+        for (const std::string_view prefix :
+             {"python.version", "torch.version", "cpu.granted", "gpu.",
+              "torch.num_threads", "git.commit", "metatrain.version"}) {
+            if (key.starts_with(prefix)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    const Report& report_;
+    const TextStyle& style_;
+    const ReportView& view_;
+    std::string text_;
+};
+
+Table stages_of(const Report& report, const ReportView& view) {
+    Table table = stage_table();
+    for (const PhaseReport& phase : report.phases) {
+        if (view.phase.empty() || phase.name == view.phase) {
+            append_stage_rows(table, phase);
+        }
+    }
+    return table;
+}
+
+}  // namespace
+
+std::string report_text(const Report& report, const TextStyle& style,
+                        const ReportView& view) {
+    return TextReport(report, style, view).make();
+}
+
+std::string report_csv(const Report& report, const ReportView& view) {
+    return stages_of(report, view).csv();
+}
+
+std::string report_markdown(const Report& report, const ReportView& view) {
+    std::string text = "**" + printable(verdict_text(report)) + "**\n";
+    for (const PhaseReport* phase : phases_in_full(report, view)) {
+        const auto add = [&](const char* title, const std::optional<Table>& table) {
+            if (table) {
+                text += fmt::format("\n### {}\n\n{}", title, table->markdown());
+            }
+        };
+        add("Where a step goes", step_table(*phase, view.verbose));
+        add("Inside the workers", worker_stage_table(*phase, view.verbose));
+        add("Why it waits", wait_cause_table(*phase, view.verbose));
+        add("Where the time goes", phase_time_table(*phase));
+    }
+    if (const auto others = other_phase_table(report, 1);
+        others && view.phase.empty()) {
+        text += "\n### Other loops\n\n" + others->markdown();
+    }
+    return text;
+}
+
+}  // namespace metatrain_timing::analyzer
