@@ -44,7 +44,8 @@ CounterId counter(std::string_view name) noexcept;
 /// load and a branch.
 OpenInterval begin(StageId stage) noexcept;
 
-/// Like `begin`, but measures the thread's CPU time too (about 0.5 µs more at each end).
+/// Like `begin`, but measures the thread's CPU time too (about 0.5 µs more at each
+/// end).
 OpenInterval begin_with_cpu(StageId stage) noexcept;
 
 /// Closes `open` and every interval opened after it that is still open, all at this
@@ -57,7 +58,8 @@ void cancel(OpenInterval open) noexcept;
 /// Records an interval that is over, as a child of those open now.
 ///
 /// `start_ns` and `end_ns` are CLOCK_MONOTONIC; `where` replaces the thread's context.
-void add(StageId stage, std::int64_t start_ns, std::int64_t end_ns, Context where) noexcept;
+void add(StageId stage, std::int64_t start_ns, std::int64_t end_ns,
+         Context where) noexcept;
 
 /// Adds `value` to a counter at this instant.
 void count(CounterId counter, double value) noexcept;

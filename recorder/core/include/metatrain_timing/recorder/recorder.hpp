@@ -13,9 +13,9 @@ namespace metatrain_timing {
 struct Options {
     /// METATRAIN_TIMING_DB: the file of rank 0's training process; made absolute by
     /// `start()`. Empty: nothing is written, only `totals()` are kept.
-    std::filesystem::path database;
+    std::filesystem::path database = {};
     /// Command line for the run's row, secrets masked by the caller.
-    std::string command;
+    std::string command = {};
     /// Whether this training goes on where the newest run in `database` stopped; it is
     /// then the next attempt of that run's job.
     bool continues_previous = false;
@@ -25,28 +25,30 @@ struct Options {
 struct ProcessInfo {
     enum class Role : std::uint8_t { main, worker, child };
     Role role = Role::main;
-    std::optional<std::int64_t> worker_id;
-    std::int64_t loader = -1;   // number of the loader a worker works for
-    std::string start_method;   // empty: not started by Python
-    std::int64_t started_ns = -1;  // CLOCK_MONOTONIC; -1: the kernel's process start time
+    std::optional<std::int64_t> worker_id = {};
+    std::int64_t loader = -1;       // number of the loader a worker works for
+    std::string start_method = {};  // empty: not started by Python
+    std::int64_t started_ns =
+        -1;  // CLOCK_MONOTONIC; -1: the kernel's process start time
 };
 
 /// A DataLoader object; see the table `loader`. Absent optionals become NULL.
 struct LoaderInfo {
-    std::string name;
-    std::string created_at;
-    std::string dataset_class;
+    std::string name = {};
+    std::string created_at = {};
+    std::string dataset_class = {};
     std::int64_t num_workers = 0;
-    std::optional<std::int64_t> batch_size;
-    std::optional<std::int64_t> prefetch_factor;
+    std::optional<std::int64_t> batch_size = {};
+    std::optional<std::int64_t> prefetch_factor = {};
     bool persistent_workers = false;
     bool pin_memory = false;
     bool in_order = true;
-    std::string start_method;
-    std::string sampler_class;
+    std::string start_method = {};
+    std::string sampler_class = {};
 };
 
-/// Calls and summed length of one stage in this process, for tables shown while it runs.
+/// Calls and summed length of one stage in this process, for tables shown while it
+/// runs.
 struct StageTotal {
     std::string stage;
     std::int64_t calls = 0;
@@ -67,6 +69,15 @@ struct Health {
     std::string last_problem;         // empty: none
 };
 
+/// An environment variable that children started by exec need.
+struct EnvironmentVariable {
+    std::string name;
+    std::string value;
+};
+
+/// Options by METATRAIN_TIMING_DB; an empty `database` where it is not set.
+Options options_from_environment() noexcept;
+
 /// Turns recording on in this process. Idempotent; makes no file and no thread: both
 /// come with the first record. Returns whether recording is on. Never throws; a problem
 /// is said in one line on stderr, once per run.
@@ -79,10 +90,14 @@ bool start(const Options& options) noexcept;
 bool recording() noexcept;
 
 /// Fixes the identity of the run, if nothing did yet, and puts it into the environment
-/// (METATRAIN_TIMING_RUN) for the children to come. Call before starting a child that may
-/// record; the first record does it too. Not safe against other threads that use
+/// (METATRAIN_TIMING_RUN) for the children to come. Call before starting a child that
+/// may record; the first record does it too. Not safe against other threads that use
 /// setenv/getenv at the same time, as nothing is.
 void fix_identity() noexcept;
+
+/// What `fix_identity()` put into the environment, for programs that keep a copy of
+/// their own (Python's os.environ). Empty until the identity is fixed.
+std::vector<EnvironmentVariable> environment_for_children() noexcept;
 
 /// Uuid of the run, empty until the identity is fixed.
 std::string run_uuid() noexcept;
@@ -93,14 +108,19 @@ std::string process_uuid() noexcept;
 /// nothing is `main` if it fixed the run's identity or is a rank, else `child`.
 void set_process(const ProcessInfo& info) noexcept;
 
+/// Names the calling thread's track; without it, it has the kernel's name of the
+/// thread, or "MainThread". May come before or after the thread's first record.
+void set_thread_name(std::string_view name) noexcept;
+
 /// Notes a fact for the table `environment`; the last value of a key wins.
 void set_fact(std::string_view key, std::string_view value) noexcept;
 
 /// Notes a problem for the table `health`.
 void note_problem(std::string_view code, std::string_view text) noexcept;
 
-/// Announces a loader. `number` -1: the next one of this process; in a worker: the number
-/// its owner gave. Returns the number. Numbers go on counting in the order of calls.
+/// Announces a loader. `number` -1: the next one of this process; in a worker: the
+/// number its owner gave. Returns the number. Numbers go on counting in the order of
+/// calls.
 std::int64_t define_loader(const LoaderInfo& info, std::int64_t number = -1) noexcept;
 
 /// Announces a pass over loader `loader`; numbers as for loaders.
@@ -112,7 +132,8 @@ void iterator_first_wait(std::int64_t iterator) noexcept;
 void iterator_phase(std::int64_t iterator, std::string_view phase) noexcept;
 void iterator_ended(std::int64_t iterator, bool exhausted) noexcept;
 
-/// Writes everything recorded so far, of all threads, and returns when it is in the file.
+/// Writes everything recorded so far, of all threads, and returns when it is in the
+/// file.
 void flush() noexcept;
 
 /// Ends recording: notes intervals that are still open, writes everything, marks the
@@ -120,8 +141,8 @@ void flush() noexcept;
 /// Recording can be started again afterwards (a new process row).
 void stop() noexcept;
 
-/// Totals of this process since start or `reset_totals()`, all threads, all records so far
-/// (it drains the rings first). Children and workers are not in it.
+/// Totals of this process since start or `reset_totals()`, all threads, all records so
+/// far (it drains the rings first). Children and workers are not in it.
 std::vector<StageTotal> totals() noexcept;
 std::vector<CounterTotal> counter_totals() noexcept;
 void reset_totals() noexcept;

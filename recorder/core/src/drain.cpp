@@ -1,0 +1,289 @@
+#include "recorder/core/src/drain.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "recorder/core/src/clock.hpp"
+#include "recorder/core/src/complaints.hpp"
+#include "recorder/core/src/definitions.hpp"
+#include "recorder/core/src/epoch.hpp"
+#include "recorder/core/src/process_facts.hpp"
+#include "recorder/core/src/signal_guard.hpp"
+#include "recorder/core/src/totals.hpp"
+
+namespace metatrain_timing::detail {
+namespace {
+
+constexpr std::chrono::milliseconds kPeriod{50};
+constexpr std::int64_t kClockPeriodNs = 10'000'000'000;
+constexpr std::int64_t kRetryPeriodNs = 1'000'000'000;  // disk full and the like
+constexpr std::chrono::milliseconds kRetrySoon{10};     // a reader in the way
+
+bool is_busy(int code) {
+    return code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+const char* code_name(int code) {
+    switch (code) {
+        case SQLITE_FULL:
+            return "disk_full";
+        case SQLITE_IOERR:
+            return "io_error";
+        case SQLITE_NOMEM:
+            return "out_of_memory";
+        default:
+            return "write_failed";
+    }
+}
+
+}  // namespace
+
+Drain::Drain(const DrainSource& source, std::uint64_t life,
+             std::filesystem::path database, ProcessRow process)
+    : source_(source),
+      life_(life),
+      database_(std::move(database)),
+      process_(std::move(process)) {
+}
+
+bool Drain::start_thread() noexcept {
+    if (thread_runs()) {
+        return true;
+    }
+    if (monotonic_ns() < next_start_ns_) {
+        return false;
+    }
+    try {
+        if (thread_.joinable()) {
+            thread_.join();  // it had missed a deadline, and is over now or soon
+        }
+        stop_asked_.store(false);
+        ended_ = false;
+        runs_.store(true);
+        const SignalGuard inherited_by_the_thread;
+        thread_ = std::thread([this] { run(); });
+        return true;
+    } catch (...) {
+        ended_ = true;
+        runs_.store(false);
+        next_start_ns_ = monotonic_ns() + kRetryPeriodNs;
+        return false;
+    }
+}
+
+void Drain::run() noexcept {
+    platform::enter_background("mt-drain");
+    while (true) {
+        waker_.wait_for(kPeriod);
+        if (stop_asked_.load() || failed()) {
+            break;
+        }
+        wake_asked_.store(false);
+        const std::lock_guard lock(pass_mutex_);
+        if (monotonic_ns() >= retry_at_ns_) {
+            pass(false);
+        }
+    }
+    runs_.store(false);
+    const std::lock_guard lock(ended_mutex_);
+    ended_ = true;
+    ended_changed_.notify_all();
+}
+
+bool Drain::stop_thread(TimePoint deadline) noexcept {
+    if (!thread_.joinable()) {
+        return true;
+    }
+    stop_asked_.store(true);
+    waker_.wake();
+    {
+        std::unique_lock lock(ended_mutex_);
+        if (!ended_changed_.wait_until(lock, deadline, [this] { return ended_; })) {
+            return false;
+        }
+    }
+    thread_.join();
+    return true;
+}
+
+void Drain::wake() noexcept {
+    if (!wake_asked_.load(std::memory_order_relaxed) &&
+        !wake_asked_.exchange(true, std::memory_order_relaxed)) {
+        waker_.wake();
+    }
+}
+
+bool Drain::flush(TimePoint deadline) noexcept {
+    const SignalGuard guard;
+    std::unique_lock lock(pass_mutex_, deadline);
+    while (lock.owns_lock()) {
+        const Outcome outcome = pass(false);
+        if (outcome != Outcome::retry_soon ||
+            std::chrono::steady_clock::now() > deadline) {
+            return outcome == Outcome::done;
+        }
+        std::this_thread::sleep_for(kRetrySoon);
+    }
+    return false;
+}
+
+void Drain::finish(TimePoint deadline) noexcept {
+    const SignalGuard guard;
+    std::unique_lock lock(pass_mutex_, deadline);
+    if (!lock.owns_lock()) {
+        return;
+    }
+    while (pass(true) == Outcome::retry_soon &&
+           std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(kRetrySoon);
+    }
+    if (owned_.file) {
+        owned_.file->make_self_contained();
+        owned_.file.reset();
+    }
+    if (owned_.lock) {
+        owned_.lock->remove();
+    }
+}
+
+Drain::Outcome Drain::pass(bool last) noexcept {
+    try {
+        write(last);
+        last_failure_ = 0;
+        retry_at_ns_ = 0;
+        last_pass_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+        return Outcome::done;
+    } catch (const NoFile& error) {
+        fail(error.what());
+    } catch (const SQLite::Exception& error) {
+        return note_failure(error.getErrorCode(), error.what());
+    } catch (const std::exception& error) {
+        return note_failure(SQLITE_ERROR, error.what());
+    } catch (...) {
+        return note_failure(SQLITE_ERROR, "unknown error");
+    }
+    return Outcome::retry_later;
+}
+
+bool Drain::write(bool last) {
+    const auto harvests = source_.threads.harvest(life_, source_.totals);
+    if (failed()) {
+        return false;
+    }
+    if (database_.empty()) {
+        source_.threads.release(harvests);
+        return true;
+    }
+    if (!owned_.file) {
+        if (!worth_a_file(harvests, last)) {
+            source_.threads.release(harvests);
+            return true;
+        }
+        open_file();
+    }
+    const bool idle = !last && !worth_a_file(harvests, last) &&
+                      !source_.definitions.pending() && monotonic_ns() < next_clock_ns_;
+    if (!idle) {
+        write_transaction(harvests, last);
+    }
+    source_.threads.release(harvests);
+    return true;
+}
+
+// Whether a thread has left anything: only then a process makes a file.
+bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const {
+    for (const Harvest& harvest : harvests) {
+        if (harvest.from != harvest.to || (last && harvest.state->open.peek(0))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Drain::open_file() {
+    owned_ = open_own_file(database_, process_, source_.stages, source_.counters);
+    {
+        const std::lock_guard lock(path_mutex_);
+        path_ = owned_.file->path();
+    }
+    if (owned_.detour_is_trouble) {
+        source_.complaints.say(owned_.detour);
+    }
+    if (!owned_.detour.empty()) {
+        source_.definitions.add_problem({monotonic_ns(), "other_file", owned_.detour});
+    }
+    if (process_.info.role == ProcessInfo::Role::main) {
+        for (const auto& [key, value] : process_facts()) {
+            source_.definitions.set_fact(key, value);
+        }
+    }
+}
+
+void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
+    RunFile& file = *owned_.file;
+    const PendingDefinitions definitions = source_.definitions.take();
+    try {
+        file.begin();
+        file.write(definitions);
+        for (const Harvest& harvest : harvests) {
+            file.write(harvest, source_.threads);
+            if (last || harvest.finished) {
+                file.write_open(harvest, source_.threads);
+            }
+        }
+        file.write_dropped(source_.threads.dropped_count());
+        const ClockSnapshot clocks = read_clocks();
+        if (last || clocks.monotonic_ns >= next_clock_ns_) {
+            file.write(clocks);
+        }
+        if (last) {
+            file.write_ended(clocks.monotonic_ns);
+        }
+        file.commit();
+        if (clocks.monotonic_ns >= next_clock_ns_) {
+            next_clock_ns_ = clocks.monotonic_ns + kClockPeriodNs;
+        }
+        written_count_.store(file.written_count(), std::memory_order_relaxed);
+    } catch (...) {
+        file.roll_back();
+        source_.definitions.give_back(definitions);
+        throw;
+    }
+}
+
+Drain::Outcome Drain::note_failure(int code, const std::string& text) noexcept {
+    if (is_busy(code)) {
+        return Outcome::retry_soon;
+    }
+    retry_at_ns_ = monotonic_ns() + kRetryPeriodNs;
+    if (code == last_failure_) {
+        return Outcome::retry_later;
+    }
+    last_failure_ = code;
+    try {
+        const std::string sentence =
+            fmt::format("cannot write {}: {}; trying again, older records may get lost",
+                        (owned_.file ? owned_.file->path() : database_).string(), text);
+        source_.complaints.say(sentence);
+        source_.definitions.add_problem({monotonic_ns(), code_name(code), sentence});
+    } catch (...) {
+        // out of memory: the failure itself is dealt with
+    }
+    return Outcome::retry_later;
+}
+
+void Drain::fail(const std::string& sentence) noexcept {
+    failed_.store(true, std::memory_order_relaxed);
+    std::uint64_t now = epoch.load();
+    while (life_of(now) == life_ && !epoch.compare_exchange_weak(now, 0)) {
+    }
+    source_.complaints.say(sentence);
+}
+
+std::filesystem::path Drain::path() const {
+    const std::lock_guard lock(path_mutex_);
+    return path_;
+}
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "recorder/core/src/platform.hpp"
+#include "recorder/core/src/slot.hpp"
+#include "recorder/core/src/thread_registry.hpp"
+
+namespace metatrain_timing::detail {
+
+class Complaints;
+class Definitions;
+class Totals;
+
+/// What the drain works on; outlives it.
+struct DrainSource {
+    ThreadRegistry& threads;
+    Definitions& definitions;
+    Totals& totals;
+    const Names& stages;
+    const Names& counters;
+    Complaints& complaints;
+};
+
+/// Moves what threads recorded into the file of this process life, on a thread of its
+/// own and on demand.
+///
+/// One pass at a time, under a lock, is the only place where SQLite is used. Records
+/// stay in their rings until the transaction that wrote them is committed, so a pass
+/// that fails is made up for by the next one.
+class Drain {
+  public:
+    using TimePoint = std::chrono::steady_clock::time_point;
+
+    /// For `life`, into a file beside or at `database`; empty: totals only.
+    Drain(const DrainSource& source, std::uint64_t life, std::filesystem::path database,
+          ProcessRow process);
+
+    /// Starts the thread unless it runs; false if the system gives none.
+    bool start_thread() noexcept;
+    bool thread_runs() const noexcept { return runs_.load(std::memory_order_relaxed); }
+    /// Ends the thread at once; what is recorded stays where it is. False if it is
+    /// still busy at `deadline`; it ends when it gets that far.
+    bool stop_thread(TimePoint deadline) noexcept;
+
+    /// Asks the thread for a pass; takes no lock, and no system call while one is asked
+    /// for.
+    void wake() noexcept;
+    /// CLOCK_MONOTONIC of the last pass.
+    std::int64_t last_pass_ns() const noexcept {
+        return last_pass_ns_.load(std::memory_order_relaxed);
+    }
+
+    /// Writes what is recorded now, by the calling thread. Whether it is all in the
+    /// file.
+    bool flush(TimePoint deadline) noexcept;
+    /// The last pass: open intervals and the end of the process too, and closes the
+    /// file.
+    void finish(TimePoint deadline) noexcept;
+
+    /// Whether recording cannot go on: nothing can be written.
+    bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+
+    std::filesystem::path path() const;
+    std::int64_t written_count() const noexcept {
+        return written_count_.load(std::memory_order_relaxed);
+    }
+
+    /// Held over a fork, so that the child's SQLite is in no half-way state.
+    std::timed_mutex& pass_mutex() noexcept { return pass_mutex_; }
+    /// Descriptors of the file, its journals and its lock, for a forked child to close.
+    const std::vector<int>& descriptors() const noexcept { return descriptors_; }
+
+  private:
+    enum class Outcome { done, retry_soon, retry_later };
+
+    void run() noexcept;
+    Outcome pass(bool last) noexcept;
+    bool write(bool last);
+    bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
+    void open_file();
+    void write_transaction(const std::vector<Harvest>& harvests, bool last);
+    Outcome note_failure(int code, const std::string& text) noexcept;
+    void fail(const std::string& sentence) noexcept;
+
+    const DrainSource source_;
+    const std::uint64_t life_;
+    const std::filesystem::path database_;
+    ProcessRow process_;
+
+    std::timed_mutex pass_mutex_;  // guards what follows
+    OwnedFile owned_;
+    std::int64_t next_clock_ns_ = 0;
+    std::int64_t retry_at_ns_ = 0;
+    int last_failure_ = 0;
+    std::vector<int> descriptors_;
+
+    mutable std::mutex path_mutex_;
+    std::filesystem::path path_;
+    std::atomic<std::int64_t> written_count_{0};
+    std::atomic<std::int64_t> last_pass_ns_{0};
+    std::atomic<bool> failed_{false};
+
+    platform::Waker waker_;
+    std::atomic<bool> wake_asked_{false};
+    std::atomic<bool> stop_asked_{false};
+    std::atomic<bool> runs_{false};
+    std::mutex ended_mutex_;
+    std::condition_variable ended_changed_;
+    bool ended_ = true;
+    std::int64_t next_start_ns_ = 0;
+    std::thread thread_;
+};
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace metatrain_timing::detail {
+
+/// What the hot path looks at to see whether it may record: 0 is off.
+///
+/// The upper half numbers the recording's life in this process tree: a new one begins
+/// with `start()` and in each forked child, and nothing a thread keeps from an older
+/// life is used. The lower half is raised when threads have something to look after in
+/// the same life, such as starting the drain thread again after a fork.
+inline constinit std::atomic<std::uint64_t> epoch{0};
+
+constexpr std::uint64_t life_of(std::uint64_t epoch_value) noexcept {
+    return epoch_value >> 32U;
+}
+
+constexpr std::uint64_t first_epoch_of(std::uint64_t life) noexcept {
+    return life << 32U;
+}
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,112 @@
+#include "recorder/core/src/fork.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "recorder/core/src/recorder.hpp"
+
+namespace metatrain_timing::detail {
+namespace {
+
+constexpr std::chrono::seconds kPatience{
+    2};  // a file system may hang; a training may not
+
+}  // namespace
+
+void handle_forks() noexcept {
+    pthread_atfork([] { Recorder::instance().prepare_fork(); },
+                   [] { Recorder::instance().after_fork_in_parent(); },
+                   [] { Recorder::instance().after_fork_in_child(); });
+}
+
+void Recorder::prepare_fork() noexcept {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const bool holds_lifecycle = lifecycle_mutex_.try_lock_until(deadline);
+    fork_holds_lifecycle_ = holds_lifecycle;
+    fork_drain_ = drain_.load();
+    fork_stopped_thread_ = false;
+    fork_holds_pass_ = false;
+    if (fork_drain_ != nullptr && holds_lifecycle) {
+        fork_stopped_thread_ = fork_drain_->thread_runs();
+        fork_drain_->stop_thread(deadline);
+    }
+    if (fork_drain_ != nullptr) {
+        fork_holds_pass_ = fork_drain_->pass_mutex().try_lock_until(deadline);
+    }
+    // These are held for a moment only, never while anything waits.
+    stages.mutex().lock();
+    counters.mutex().lock();
+    definitions.mutex().lock();
+    threads.mutex().lock();
+}
+
+void Recorder::after_fork_in_parent() noexcept {
+    threads.mutex().unlock();
+    definitions.mutex().unlock();
+    counters.mutex().unlock();
+    stages.mutex().unlock();
+    if (fork_holds_pass_) {
+        fork_drain_->pass_mutex().unlock();
+    }
+    if (fork_stopped_thread_ && epoch.load() != 0) {
+        epoch.fetch_add(1);  // the next record of any thread starts it again
+    }
+    if (fork_holds_lifecycle_) {
+        lifecycle_mutex_.unlock();
+    }
+}
+
+void Recorder::after_fork_in_child() noexcept {
+    threads.mutex().unlock();
+    definitions.mutex().unlock();
+    counters.mutex().unlock();
+    stages.mutex().unlock();
+    // The parent's file must neither be used nor be closed by SQLite. Without its
+    // descriptors nobody can write to it by mistake; the parent's locks do not mind.
+    if (fork_drain_ != nullptr && fork_holds_pass_) {
+        for (const int descriptor : fork_drain_->descriptors()) {
+            close(descriptor);
+        }
+    }
+    const bool is_clean =
+        fork_holds_lifecycle_ && (fork_drain_ == nullptr || fork_holds_pass_);
+    if (fork_holds_lifecycle_) {
+        lifecycle_mutex_.unlock();
+    } else {
+        new (&lifecycle_mutex_) std::timed_mutex;  // its holder did not come along
+    }
+    unusable_ = unusable_ || !is_clean;
+    forget_parent(epoch.load() != 0 && !unusable_);
+}
+
+void Recorder::forget_parent(bool was_recording) {
+    try {
+        threads.forget_all();
+        for (auto& drain : drains_) {
+            forgotten_drains_.push_back(drain.release());
+        }
+    } catch (...) {
+        was_recording = false;  // out of memory
+    }
+    drains_.clear();
+    drain_.store(nullptr);
+    definitions.forget_all();
+    totals_.reset();
+    if (identity_.uuid.empty()) {
+        process_uuid_.clear();  // the parent has not recorded and may never
+    }
+    parent_ = {process_uuid_, identity_.is_rank};
+    process_uuid_.clear();
+    process_info_ = {};
+    process_is_described_ = false;
+    identity_is_settled_ = false;
+    life_has_begun_ = false;
+    thread_local_state.state = nullptr;
+    pthread_setspecific(thread_exit_key_, nullptr);
+    ++life_;
+    epoch.store(was_recording ? first_epoch_of(life_) : 0);
+}
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What differs between operating systems, in one place. platform_linux.cpp knows
+/// Linux, platform_portable.cpp needs POSIX alone and knows less; one of them is
+/// compiled in.
+namespace metatrain_timing::detail::platform {
+
+/// The kernel's number of the calling thread, as tools show it.
+std::int64_t thread_id() noexcept;
+
+/// Name of the calling thread, empty where threads have none.
+std::string thread_name();
+
+/// Names the calling thread and lets others go first; for the drain thread.
+void enter_background(const char* name) noexcept;
+
+/// Identity of the host's boot: monotonic times compare within it. Never empty.
+std::string boot_id();
+
+/// When a process began on CLOCK_MONOTONIC, to the kernel's tick; nothing if unknown.
+std::optional<std::int64_t> process_start_ns(pid_t pid);
+
+/// What tells a process from every other one of this host, also from a later one with
+/// its number: a text that is the same whoever asks.
+std::string process_identity(pid_t pid);
+
+/// Identity of the process number space (containers), empty if unknown.
+std::string pid_namespace();
+
+/// The parent of a process, 0 if unknown.
+pid_t parent_of(pid_t pid);
+
+/// Whether the environment that `pid` was started with has the variable; nothing if it
+/// cannot be seen. Its value is not looked at.
+std::optional<bool> started_with_variable(pid_t pid, std::string_view name);
+
+/// CPUs the process may run on by affinity; nothing if unknown.
+std::optional<int> affinity_cpu_count();
+
+/// CPUs' worth of time that the control group grants; nothing without a limit.
+std::optional<double> quota_cpu_count();
+
+/// Model name of the CPU, empty if unknown.
+std::string cpu_model();
+
+/// Whether `folder` lies on a filesystem of this host. Shared memory and locks are
+/// trusted there; a network's or an unknown one's are not.
+bool is_local_filesystem(const std::filesystem::path& folder);
+
+/// A sleep that another thread may cut short. `wake()` takes no lock.
+class Waker {
+  public:
+    Waker();
+    ~Waker();
+    Waker(const Waker&) = delete;
+    Waker& operator=(const Waker&) = delete;
+
+    void wake() noexcept;
+    /// Returns at `wake()`, also one that came before, or after `timeout`.
+    void wait_for(std::chrono::nanoseconds timeout) noexcept;
+
+  private:
+    struct State;
+    State* state_;
+};
+
+}  // namespace metatrain_timing::detail::platform

@@ -1,0 +1,249 @@
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "recorder/core/src/platform.hpp"
+
+namespace metatrain_timing::detail::platform {
+namespace {
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::string first_line_of(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// Field `index` (from 1, as in proc(5)) of /proc/<pid>/stat. The command name, field 2,
+// may hold blanks and parentheses: what follows its last ')' is field 3.
+std::optional<std::int64_t> stat_field(pid_t pid, int index) {
+    const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string::npos) {
+        return std::nullopt;
+    }
+    std::istringstream fields(stat.substr(name_end + 1));
+    std::string field;
+    for (int current = 3; current <= index; ++current) {
+        if (!(fields >> field)) {
+            return std::nullopt;
+        }
+    }
+    return std::strtoll(field.c_str(), nullptr, 10);
+}
+
+std::int64_t clock_ns(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// The tightest "cpu.max" from the process's control group up to the root of its view.
+std::optional<double> quota_of_version_2() {
+    std::ifstream groups("/proc/self/cgroup");
+    std::string line;
+    std::optional<double> tightest;
+    while (std::getline(groups, line)) {
+        if (!line.starts_with("0::")) {
+            continue;
+        }
+        std::filesystem::path group(line.substr(3));
+        while (true) {
+            std::ifstream file("/sys/fs/cgroup" + group.string() + "/cpu.max");
+            double quota = 0;
+            double period = 0;
+            if (file >> quota >> period && period > 0) {  // "max" is no number
+                tightest = std::min(tightest.value_or(quota / period), quota / period);
+            }
+            if (!group.has_relative_path()) {
+                break;
+            }
+            group = group.parent_path();
+        }
+    }
+    return tightest;
+}
+
+std::optional<double> quota_of_version_1() {
+    const double quota = std::strtod(
+        first_line_of("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").c_str(), nullptr);
+    const double period = std::strtod(
+        first_line_of("/sys/fs/cgroup/cpu/cpu.cfs_period_us").c_str(), nullptr);
+    if (quota <= 0 || period <= 0) {
+        return std::nullopt;
+    }
+    return quota / period;
+}
+
+}  // namespace
+
+std::int64_t thread_id() noexcept {
+    return syscall(SYS_gettid);
+}
+
+std::string thread_name() {
+    std::array<char, 16> name{};
+    if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0) {
+        return {};
+    }
+    return name.data();
+}
+
+void enter_background(const char* name) noexcept {
+    pthread_setname_np(pthread_self(), name);
+    // On Linux "who" may be a thread. A nice of 5 still gets a share of a full machine.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(thread_id()), 5);
+}
+
+std::string boot_id() {
+    std::string id = first_line_of("/proc/sys/kernel/random/boot_id");
+    return id.empty() ? "unknown" : id;
+}
+
+std::optional<std::int64_t> process_start_ns(pid_t pid) {
+    const auto ticks = stat_field(pid, 22);
+    const std::int64_t tick_rate = sysconf(_SC_CLK_TCK);
+    if (!ticks || tick_rate <= 0) {
+        return std::nullopt;
+    }
+    // The kernel counts from boot, suspension included; CLOCK_MONOTONIC leaves it out.
+    const std::int64_t suspended_ns =
+        clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+    return *ticks * (1'000'000'000 / tick_rate) - suspended_ns;
+}
+
+std::string process_identity(pid_t pid) {
+    // The start time in raw ticks: what is computed from it may differ by a nanosecond.
+    return std::to_string(pid) + " " + std::to_string(stat_field(pid, 22).value_or(0)) +
+           " " + pid_namespace() + " " + boot_id();
+}
+
+std::string pid_namespace() {
+    std::array<char, 64> target{};
+    const ssize_t length =
+        readlink("/proc/self/ns/pid", target.data(), target.size() - 1);
+    return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length))
+                      : "";
+}
+
+pid_t parent_of(pid_t pid) {
+    return static_cast<pid_t>(stat_field(pid, 4).value_or(0));
+}
+
+std::optional<bool> started_with_variable(pid_t pid, std::string_view name) {
+    const std::string block = read_file("/proc/" + std::to_string(pid) + "/environ");
+    if (block.empty()) {
+        return std::nullopt;
+    }
+    const std::string wanted = std::string(name) + '=';
+    for (std::size_t start = 0; start < block.size();) {
+        if (block.compare(start, wanted.size(), wanted) == 0) {
+            return true;
+        }
+        const auto end = block.find('\0', start);
+        if (end == std::string::npos) {
+            break;
+        }
+        start = end + 1;
+    }
+    return false;
+}
+
+std::optional<int> affinity_cpu_count() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+    const long online =
+        sysconf(_SC_NPROCESSORS_ONLN);  // more CPUs than a cpu_set_t holds
+    return online > 0 ? std::optional<int>(static_cast<int>(online)) : std::nullopt;
+}
+
+std::optional<double> quota_cpu_count() {
+    const auto quota = quota_of_version_2();
+    return quota ? quota : quota_of_version_1();
+}
+
+std::string cpu_model() {
+    std::ifstream file("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(file, line)) {
+        if (line.starts_with("model name")) {
+            const auto colon = line.find(": ");
+            return colon == std::string::npos ? "" : line.substr(colon + 2);
+        }
+    }
+    return {};
+}
+
+bool is_local_filesystem(const std::filesystem::path& folder) {
+    // From statfs(2) and linux/magic.h.
+    constexpr std::array<unsigned long, 9> kLocal = {
+        0xEF53,      // ext2, ext3, ext4
+        0x58465342,  // xfs
+        0x9123683E,  // btrfs
+        0x01021994,  // tmpfs
+        0x794C7630,  // overlayfs
+        0x2FC12FC1,  // zfs
+        0xF2F52010,  // f2fs
+        0xCA451A4E,  // bcachefs
+        0x858458F6,  // ramfs
+    };
+    struct statfs info{};
+    if (statfs(folder.c_str(), &info) != 0) {
+        return false;
+    }
+    const auto type = static_cast<unsigned long>(info.f_type) & 0xFFFFFFFFUL;
+    return std::find(kLocal.begin(), kLocal.end(), type) != kLocal.end();
+}
+
+struct Waker::State {
+    sem_t semaphore;
+};
+
+Waker::Waker() : state_(new State) {
+    sem_init(&state_->semaphore, 0, 0);
+}
+
+Waker::~Waker() {
+    sem_destroy(&state_->semaphore);
+    delete state_;
+}
+
+void Waker::wake() noexcept {
+    sem_post(&state_->semaphore);
+}
+
+void Waker::wait_for(std::chrono::nanoseconds timeout) noexcept {
+    const std::int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + timeout.count();
+    timespec until{};
+    until.tv_sec = until_ns / 1'000'000'000;
+    until.tv_nsec = until_ns % 1'000'000'000;
+    if (sem_clockwait(&state_->semaphore, CLOCK_MONOTONIC, &until) == 0) {
+        while (sem_trywait(&state_->semaphore) == 0) {
+            // several calls are one
+        }
+    }
+}
+
+}  // namespace metatrain_timing::detail::platform

@@ -1,0 +1,490 @@
+#include "recorder/core/src/run_file.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <sqlite3.h>
+
+#include <bit>
+#include <metatrain_timing/schema/sql.hpp>
+#include <optional>
+
+namespace metatrain_timing::detail {
+namespace {
+
+constexpr int kBusyTimeoutMs =
+    20;  // a reader in the way: the records wait in their rings
+constexpr int kClosingBusyTimeoutMs = 200;
+
+void bind_value(SQLite::Statement& statement, const char* name, std::int64_t value) {
+    statement.bind(name, value);
+}
+
+void bind_value(SQLite::Statement& statement, const char* name, bool value) {
+    statement.bind(name, static_cast<int>(value));
+}
+
+void bind_value(SQLite::Statement& statement, const char* name,
+                const std::string& value) {
+    statement.bind(name, value);
+}
+
+template <typename Value>
+void bind_value(SQLite::Statement& statement, const char* name,
+                const std::optional<Value>& value) {
+    if (value) {
+        bind_value(statement, name, *value);
+    } else {
+        statement.bind(name);
+    }
+}
+
+void bind_unless_empty(SQLite::Statement& statement, const char* name,
+                       const std::string& value) {
+    if (value.empty()) {
+        statement.bind(name);
+    } else {
+        statement.bind(name, value);
+    }
+}
+
+std::optional<std::int64_t> known(std::int64_t value, std::int64_t unknown) {
+    return value == unknown ? std::nullopt : std::optional(value);
+}
+
+// Runs a statement to its end, so that it is whole, and makes it ready for the next
+// time.
+void run(SQLite::Statement& statement) {
+    statement.exec();
+    statement.reset();
+}
+
+// The same for one that returns a row id.
+std::int64_t run_for_id(SQLite::Statement& statement) {
+    std::int64_t id = 0;
+    while (statement.executeStep()) {
+        id = statement.getColumn(0).getInt64();
+    }
+    statement.reset();
+    return id;
+}
+
+const char* role_name(ProcessInfo::Role role) {
+    switch (role) {
+        case ProcessInfo::Role::main:
+            return "main";
+        case ProcessInfo::Role::worker:
+            return "worker";
+        case ProcessInfo::Role::child:
+            break;
+    }
+    return "child";
+}
+
+// SQLite itself would wait for ever on a pipe, and say little about a folder.
+const std::filesystem::path& require_regular_or_missing(
+    const std::filesystem::path& path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::is_directory(status)) {
+        throw FileRefused("is a folder");
+    }
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+        throw FileRefused("is no ordinary file");
+    }
+    return path;
+}
+
+int open_flags() {
+    // One thread at a time: no mutex of SQLite's own.
+    return SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX;
+}
+
+bool is_damage(int code) {
+    return code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+}
+
+}  // namespace
+
+struct RunFile::Statements {
+    explicit Statements(const RunFile& file)
+        : insert_clock(file.prepare(schema::statements::insert_clock)),
+          insert_counter(file.prepare(schema::statements::insert_counter)),
+          insert_health(file.prepare(schema::statements::insert_health)),
+          insert_track(file.prepare(schema::statements::insert_track)),
+          upsert_stage(file.prepare(schema::statements::upsert_stage)),
+          upsert_counter_name(file.prepare(schema::statements::upsert_counter_name)),
+          upsert_environment(file.prepare(schema::statements::upsert_environment)),
+          upsert_loader(file.prepare(schema::statements::upsert_loader)),
+          upsert_iterator(file.prepare(schema::statements::upsert_iterator)),
+          update_dropped(file.prepare(schema::statements::update_process_dropped)),
+          insert_intervals(file.database_) {}
+
+    SQLite::Statement insert_clock;
+    SQLite::Statement insert_counter;
+    SQLite::Statement insert_health;
+    SQLite::Statement insert_track;
+    SQLite::Statement upsert_stage;
+    SQLite::Statement upsert_counter_name;
+    SQLite::Statement upsert_environment;
+    SQLite::Statement upsert_loader;
+    SQLite::Statement upsert_iterator;
+    SQLite::Statement update_dropped;
+    IntervalInsert insert_intervals;
+};
+
+RunFile::RunFile(const std::filesystem::path& path, const FileAccess& access,
+                 ProcessRow process, const Names& stages, const Names& counters)
+    : path_(path),
+      process_(std::move(process)),
+      stages_(stages),
+      counters_(counters),
+      database_(require_regular_or_missing(path).string(), open_flags(), kBusyTimeoutMs,
+                access.locks ? "" : "unix-none") {
+    try {
+        bring_to_schema();
+    } catch (const SQLite::Exception& error) {
+        if (is_damage(error.getErrorCode())) {
+            throw FileRefused("is not an SQLite database");
+        }
+        throw;
+    }
+    if (access.shared_memory && access.locks) {
+        database_.exec("PRAGMA journal_mode = WAL");
+    } else {
+        database_.exec(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = TRUNCATE");
+    }
+    database_.exec(access.durable ? "PRAGMA synchronous = NORMAL"
+                                  : "PRAGMA synchronous = OFF");
+}
+
+RunFile::~RunFile() = default;
+
+SQLite::Statement RunFile::prepare(std::string_view sql) const {
+    return {database_, std::string(sql)};
+}
+
+void RunFile::bring_to_schema() {
+    database_.exec("PRAGMA synchronous = OFF");  // until the caller has its say
+    const int application_id = database_.execAndGet("PRAGMA application_id").getInt();
+    const int version = database_.execAndGet("PRAGMA user_version").getInt();
+    const bool is_empty =
+        database_.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+    if (application_id != schema::kApplicationId &&
+        !(application_id == 0 && version == 0 && is_empty)) {
+        throw FileRefused("is a database of something else");
+    }
+    if (version > schema::kUserVersion) {
+        throw FileRefused("was written by a newer version");
+    }
+    if (sqlite3_db_readonly(database_.getHandle(), "main") == 1) {
+        throw FileRefused("cannot be written");
+    }
+    if (version == schema::kUserVersion) {
+        return;
+    }
+    if (!is_empty) {
+        throw FileRefused("was written by an older version");
+    }
+    database_.exec("BEGIN IMMEDIATE");
+    for (const schema::NamedSql& migration : schema::migrations()) {
+        database_.exec(std::string(migration.sql));
+    }
+    for (const schema::NamedSql& view : schema::views()) {
+        database_.exec(std::string(view.sql));
+    }
+    database_.exec("COMMIT");
+}
+
+void RunFile::begin() {
+    if (!statements_) {
+        statements_ = std::make_unique<Statements>(*this);
+    }
+    database_.exec("BEGIN IMMEDIATE");
+    if (process_id_ == 0) {
+        insert_process();
+    }
+}
+
+void RunFile::insert_process() {
+    auto insert_run = prepare(schema::statements::insert_run);
+    bind_value(insert_run, ":uuid", process_.run.uuid);
+    bind_value(insert_run, ":job", process_.run.job);
+    bind_value(insert_run, ":attempt", process_.run.attempt);
+    bind_value(insert_run, ":started_unix_ns", process_.run.started_unix_ns);
+    bind_value(insert_run, ":command", process_.command);
+    bind_value(insert_run, ":cwd", process_.cwd);
+    bind_value(insert_run, ":host", process_.host);
+    run(insert_run);
+    auto select_run = prepare(schema::statements::select_run_id);
+    bind_value(select_run, ":uuid", process_.run.uuid);
+    const std::int64_t run_id = run_for_id(select_run);
+
+    auto insert = prepare(schema::statements::insert_process);
+    bind_value(insert, ":run_id", run_id);
+    bind_value(insert, ":uuid", process_.process_uuid);
+    bind_unless_empty(insert, ":parent_uuid", process_.parent_uuid);
+    bind_value(insert, ":role", std::string(role_name(process_.info.role)));
+    bind_value(insert, ":rank", process_.run.rank.rank);
+    bind_value(insert, ":world_size", process_.run.rank.world_size);
+    bind_value(insert, ":worker_id", process_.info.worker_id);
+    bind_value(insert, ":pid", std::int64_t{process_.pid});
+    bind_unless_empty(insert, ":start_method", process_.info.start_method);
+    bind_value(insert, ":host", process_.host);
+    bind_value(insert, ":boot_id", process_.boot_id);
+    bind_value(insert, ":started_ns", process_.info.started_ns);
+    process_id_ = run_for_id(insert);
+    process_is_fresh_ = true;
+}
+
+void RunFile::commit() {
+    statements_->insert_intervals.finish();
+    database_.exec("COMMIT");
+    process_is_fresh_ = false;
+    written_count_ += uncommitted_count_;
+    uncommitted_count_ = 0;
+    for (RowIds* ids : {&tracks_, &track_versions_, &stage_ids_, &counter_ids_,
+                        &loaders_, &iterators_}) {
+        ids->commit();
+    }
+}
+
+void RunFile::roll_back() noexcept {
+    statements_.reset();  // one that failed half-way could not be used again
+    // SQLite may have rolled back by itself (disk full); then this fails, harmlessly.
+    sqlite3_exec(database_.getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    if (process_is_fresh_) {
+        process_id_ = 0;
+        process_is_fresh_ = false;
+    }
+    written_dropped_count_ = 0;
+    uncommitted_count_ = 0;
+    for (RowIds* ids : {&tracks_, &track_versions_, &stage_ids_, &counter_ids_,
+                        &loaders_, &iterators_}) {
+        ids->roll_back();
+    }
+}
+
+void RunFile::write(const PendingDefinitions& definitions) {
+    for (const LoaderState& loader : definitions.loaders) {
+        write_loader(loader);
+    }
+    for (const IteratorState& iterator : definitions.iterators) {
+        write_iterator(iterator);
+    }
+    for (const auto& [key, value] : definitions.facts) {
+        SQLite::Statement& upsert = statements_->upsert_environment;
+        bind_value(upsert, ":process_id", process_id_);
+        bind_value(upsert, ":key", key);
+        bind_value(upsert, ":value", value);
+        run(upsert);
+    }
+    for (const Problem& problem : definitions.problems) {
+        SQLite::Statement& insert = statements_->insert_health;
+        bind_value(insert, ":process_id", process_id_);
+        bind_value(insert, ":at_ns", problem.at_ns);
+        bind_value(insert, ":code", problem.code);
+        bind_value(insert, ":text", problem.text);
+        run(insert);
+    }
+}
+
+void RunFile::write_loader(const LoaderState& loader) {
+    SQLite::Statement& upsert = statements_->upsert_loader;
+    bind_value(upsert, ":process_id", process_id_);
+    bind_value(upsert, ":number", loader.number);
+    bind_value(upsert, ":name", loader.info.name);
+    bind_unless_empty(upsert, ":created_at", loader.info.created_at);
+    bind_unless_empty(upsert, ":dataset_class", loader.info.dataset_class);
+    bind_value(upsert, ":num_workers", loader.info.num_workers);
+    bind_value(upsert, ":batch_size", loader.info.batch_size);
+    bind_value(upsert, ":prefetch_factor", loader.info.prefetch_factor);
+    bind_value(upsert, ":persistent_workers", loader.info.persistent_workers);
+    bind_value(upsert, ":pin_memory", loader.info.pin_memory);
+    bind_value(upsert, ":in_order", loader.info.in_order);
+    bind_unless_empty(upsert, ":start_method", loader.info.start_method);
+    bind_unless_empty(upsert, ":sampler_class", loader.info.sampler_class);
+    const std::int64_t row_id = run_for_id(upsert);
+    loaders_.add(static_cast<std::uint64_t>(loader.number), row_id);
+
+    if (process_.info.role == ProcessInfo::Role::worker &&
+        process_.info.loader == loader.number) {
+        auto update = prepare(schema::statements::update_process_loader);
+        bind_value(update, ":process_id", process_id_);
+        bind_value(update, ":loader_id", row_id);
+        run(update);
+    }
+}
+
+void RunFile::write_iterator(const IteratorState& iterator) {
+    const std::int64_t loader_id =
+        loaders_.find(static_cast<std::uint64_t>(iterator.loader));
+    if (loader_id == 0) {
+        return;  // `Definitions` sees to it that there is one
+    }
+    SQLite::Statement& upsert = statements_->upsert_iterator;
+    bind_value(upsert, ":loader_id", loader_id);
+    bind_value(upsert, ":number", iterator.number);
+    bind_value(upsert, ":epoch", iterator.epoch);
+    bind_unless_empty(upsert, ":phase", iterator.phase);
+    bind_value(upsert, ":started_ns", iterator.started_ns);
+    bind_value(upsert, ":first_wait_ns", iterator.first_wait_ns);
+    bind_value(upsert, ":ended_ns", iterator.ended_ns);
+    bind_value(upsert, ":exhausted", iterator.exhausted);
+    iterators_.add(static_cast<std::uint64_t>(iterator.number), run_for_id(upsert));
+}
+
+void RunFile::write(const ClockSnapshot& snapshot) {
+    SQLite::Statement& insert = statements_->insert_clock;
+    bind_value(insert, ":process_id", process_id_);
+    bind_value(insert, ":monotonic_ns", snapshot.monotonic_ns);
+    bind_value(insert, ":unix_ns", snapshot.unix_ns);
+    run(insert);
+}
+
+std::int64_t RunFile::track_id(const Harvest& harvest, const ThreadRegistry& threads) {
+    std::int64_t id = tracks_.find(harvest.track_number);
+    const std::int64_t version = std::int64_t{harvest.name_version} + 1;
+    if (id != 0 && track_versions_.find(harvest.track_number) == version) {
+        return id;
+    }
+    const TrackInfo info = threads.track(*harvest.state);
+    if (id == 0) {
+        SQLite::Statement& insert = statements_->insert_track;
+        bind_value(insert, ":process_id", process_id_);
+        bind_value(insert, ":tid", info.tid);
+        bind_value(insert, ":name", info.name);
+        id = run_for_id(insert);
+        tracks_.add(harvest.track_number, id);
+    } else {
+        auto update = prepare(schema::statements::update_track_name);
+        bind_value(update, ":track_id", id);
+        bind_value(update, ":name", info.name);
+        run(update);
+    }
+    track_versions_.add(harvest.track_number, version);
+    return id;
+}
+
+std::int64_t RunFile::stage_id(std::uint16_t number) {
+    std::int64_t id = stage_ids_.find(number);
+    if (id == 0) {
+        bind_value(statements_->upsert_stage, ":name", stages_.name(number));
+        id = run_for_id(statements_->upsert_stage);
+        stage_ids_.add(number, id);
+    }
+    return id;
+}
+
+std::int64_t RunFile::counter_id(std::uint16_t number) {
+    std::int64_t id = counter_ids_.find(number);
+    if (id == 0) {
+        bind_value(statements_->upsert_counter_name, ":name", counters_.name(number));
+        id = run_for_id(statements_->upsert_counter_name);
+        counter_ids_.add(number, id);
+    }
+    return id;
+}
+
+std::int64_t RunFile::iterator_id(std::uint32_t number) {
+    return number == kUnknown ? 0 : iterators_.find(number);
+}
+
+void RunFile::write(const Harvest& harvest, const ThreadRegistry& threads) {
+    if (harvest.from == harvest.to) {
+        return;
+    }
+    const Ring& ring = harvest.state->ring;
+    const std::int64_t track = track_id(harvest, threads);
+    for (std::uint64_t position = harvest.from; position != harvest.to; ++position) {
+        const Record& record = ring.at(position);
+        if (record.kind == RecordKind::counter) {
+            write_counter(track, record);
+            ++uncommitted_count_;
+            continue;
+        }
+        IntervalRow row;
+        row.track_id = track;
+        row.stage_id = stage_id(record.name);
+        row.iterator_id = iterator_id(record.context.iterator);
+        row.start_ns = record.start_ns;
+        row.dur_ns = static_cast<std::int64_t>(record.payload);
+        row.step = record.context.step;
+        row.batch = record.context.batch;
+        row.depth = record.depth;
+        if (record.kind == RecordKind::interval_with_cpu) {
+            ++position;  // both were published at once
+            row.cpu_ns = static_cast<std::int64_t>(ring.at(position).payload);
+        }
+        statements_->insert_intervals.add(row);
+        ++uncommitted_count_;
+    }
+}
+
+void RunFile::write_counter(std::int64_t track, const Record& record) {
+    SQLite::Statement& insert = statements_->insert_counter;
+    insert.bind(1, track);
+    insert.bind(2, counter_id(record.name));
+    insert.bind(3, record.start_ns);
+    insert.bind(4, std::bit_cast<double>(record.payload));
+    const auto bind_known = [&insert](int index, std::optional<std::int64_t> value) {
+        if (value) {
+            insert.bind(index, *value);
+        } else {
+            insert.bind(index);
+        }
+    };
+    bind_known(5, known(record.context.step, kUnknown));
+    bind_known(6, known(iterator_id(record.context.iterator), 0));
+    bind_known(7, known(record.context.batch, kUnknown));
+    run(insert);
+}
+
+void RunFile::write_open(const Harvest& harvest, const ThreadRegistry& threads) {
+    const OpenStack& open = harvest.state->open;
+    auto insert = prepare(schema::statements::insert_open_interval);
+    for (std::uint32_t depth = 0; depth < OpenStack::kMaxDepth; ++depth) {
+        const auto frame = open.peek(depth);
+        if (!frame) {
+            break;
+        }
+        bind_value(insert, ":track_id", track_id(harvest, threads));
+        bind_value(insert, ":stage_id", stage_id(frame->stage));
+        bind_value(insert, ":start_ns", frame->start_ns);
+        bind_value(insert, ":depth", std::int64_t{depth});
+        bind_value(insert, ":step", known(frame->context.step, kUnknown));
+        bind_value(insert, ":iterator_id",
+                   known(iterator_id(frame->context.iterator), 0));
+        bind_value(insert, ":batch", known(frame->context.batch, kUnknown));
+        run(insert);
+    }
+}
+
+void RunFile::write_dropped(std::int64_t dropped_count) {
+    if (dropped_count == written_dropped_count_) {
+        return;
+    }
+    SQLite::Statement& update = statements_->update_dropped;
+    bind_value(update, ":process_id", process_id_);
+    bind_value(update, ":dropped_count", dropped_count);
+    run(update);
+    written_dropped_count_ = dropped_count;
+}
+
+void RunFile::write_ended(std::int64_t ended_ns) {
+    auto update = prepare(schema::statements::update_process_ended);
+    bind_value(update, ":process_id", process_id_);
+    bind_value(update, ":ended_ns", ended_ns);
+    run(update);
+}
+
+void RunFile::make_self_contained() noexcept {
+    statements_.reset();  // an unfinished statement would be a reader of our own
+    try {
+        database_.setBusyTimeout(kClosingBusyTimeoutMs);
+        database_.exec("PRAGMA journal_mode = DELETE");
+    } catch (...) {
+        // a reader is in the way, or the disk is full: what is committed stays readable
+    }
+}
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "recorder/core/src/clock.hpp"
+#include "recorder/core/src/definitions.hpp"
+#include "recorder/core/src/identity.hpp"
+#include "recorder/core/src/interval_insert.hpp"
+#include "recorder/core/src/names.hpp"
+#include "recorder/core/src/row_ids.hpp"
+#include "recorder/core/src/thread_registry.hpp"
+
+namespace metatrain_timing::detail {
+
+/// An existing file is not ours to write; it was left as it is. The text says why, as
+/// the end of a sentence that begins with the path.
+struct FileRefused : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// How a file is opened; see docs/design.md, "A run on disk".
+struct FileAccess {
+    bool locks =
+        true;  // false: the filesystem has none, and the file is ours by its name
+    bool shared_memory =
+        true;             // a filesystem of this host: WAL, readers see a live run
+    bool durable = true;  // safe against a power failure; workers do without
+};
+
+/// The rows `run` and `process` of this process life.
+struct ProcessRow {
+    RunIdentity run;
+    std::string command;
+    std::string cwd;
+    std::string process_uuid;
+    std::string parent_uuid;  // empty: none
+    ProcessInfo info;
+    std::string host;
+    std::string boot_id;
+    pid_t pid = 0;
+};
+
+/// The database of one process life, opened for writing.
+///
+/// Used by one thread at a time. Everything throws SQLite::Exception. What is written
+/// between `begin()` and `commit()` is there as a whole or, after `roll_back()`, not at
+/// all. A forked child must neither use nor destroy its parent's.
+class RunFile {
+  public:
+    /// Opens or makes the file; brings an empty one to today's schema. Throws
+    /// FileRefused for what must not be written.
+    RunFile(const std::filesystem::path& path, const FileAccess& access,
+            ProcessRow process, const Names& stages, const Names& counters);
+    ~RunFile();
+    RunFile(const RunFile&) = delete;
+    RunFile& operator=(const RunFile&) = delete;
+
+    const std::filesystem::path& path() const noexcept { return path_; }
+    std::int64_t written_count() const noexcept { return written_count_; }
+
+    /// Begins a transaction; the first one that is committed writes the process's rows.
+    void begin();
+    void commit();
+    void roll_back() noexcept;
+
+    void write(const PendingDefinitions& definitions);
+    void write(const ClockSnapshot& snapshot);
+    /// Records of one thread, in the order they were made.
+    void write(const Harvest& harvest, const ThreadRegistry& threads);
+    /// The intervals that are open on the thread now.
+    void write_open(const Harvest& harvest, const ThreadRegistry& threads);
+    void write_dropped(std::int64_t dropped_count);
+    void write_ended(std::int64_t ended_ns);
+
+    /// Folds journals into the file, so that it can be copied alone. Where a reader is
+    /// in the way, the last one to close does it.
+    void make_self_contained() noexcept;
+
+  private:
+    SQLite::Statement prepare(std::string_view sql) const;
+    void bring_to_schema();
+    void insert_process();
+    void write_loader(const LoaderState& loader);
+    void write_iterator(const IteratorState& iterator);
+    std::int64_t track_id(const Harvest& harvest, const ThreadRegistry& threads);
+    std::int64_t stage_id(std::uint16_t number);
+    std::int64_t counter_id(std::uint16_t number);
+    std::int64_t iterator_id(std::uint32_t number);
+    void write_counter(std::int64_t track, const Record& record);
+
+    std::filesystem::path path_;
+    ProcessRow process_;
+    const Names& stages_;
+    const Names& counters_;
+    SQLite::Database database_;
+
+    std::int64_t process_id_ = 0;
+    bool process_is_fresh_ = false;  // its row is part of the open transaction
+    std::int64_t written_dropped_count_ = 0;
+    std::int64_t written_count_ = 0;
+    std::int64_t uncommitted_count_ = 0;
+    RowIds tracks_;
+    RowIds track_versions_;
+    RowIds stage_ids_;
+    RowIds counter_ids_;
+    RowIds loaders_;
+    RowIds iterators_;
+
+    struct Statements;
+    std::unique_ptr<Statements> statements_;  // after database_: destroyed before it
+};
+
+}  // namespace metatrain_timing::detail

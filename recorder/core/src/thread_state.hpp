@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "recorder/core/src/open_stack.hpp"
+#include "recorder/core/src/record.hpp"
+#include "recorder/core/src/ring.hpp"
+
+namespace metatrain_timing::detail {
+
+/// What a thread records into. Never freed while the process lives: a thread that ends
+/// leaves it to the drain, then to the next thread.
+struct ThreadState {
+    explicit ThreadState(BufferMemory& memory) noexcept : ring(memory) {}
+
+    /// Notes a record that did not fit. The owner alone writes the count.
+    void drop(std::int64_t count = 1) noexcept {
+        dropped_count.store(dropped_count.load(std::memory_order_relaxed) + count,
+                            std::memory_order_relaxed);
+    }
+
+    // The owner's:
+    std::uint64_t epoch = 0;  // the epoch in which the thread last looked after things
+    PackedContext context;
+    Ring ring;
+    OpenStack open;
+    std::atomic<std::int64_t> dropped_count{0};
+
+    // Guarded by the registry's mutex:
+    std::uint64_t life = 0;        // whose drain takes the records
+    std::uint64_t counted_to = 0;  // position up to which the totals know the records
+    std::uint64_t track_number = 0;
+    std::uint32_t name_version = 0;
+    bool finished = false;
+    std::int64_t tid = 0;
+    std::string name;
+};
+
+/// The calling thread's own variables. `serial` goes on over lives and forks, so that a
+/// handle of an older interval never fits a newer one.
+struct ThreadLocal {
+    ThreadState* state = nullptr;
+    std::uint32_t serial = 0;  // of the last interval begun; 0: none yet
+};
+
+// Inside a Python module the default model would cost a call for each access.
+#if defined(__GNUC__) && defined(__ELF__)
+#define MT_TLS_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define MT_TLS_MODEL
+#endif
+extern thread_local constinit ThreadLocal thread_local_state MT_TLS_MODEL;
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,6 @@
+-- upsert_stage: the row of a name, made where it is missing.
+--   :name  the name
+-- One row: the row id.
+INSERT INTO stage (name) VALUES (:name)
+ON CONFLICT (name) DO UPDATE SET name = excluded.name
+RETURNING id;
