@@ -1,0 +1,90 @@
+"""What a training step spends its time on, inside DataLoader workers too.
+
+    with metatrain_timing.timed("my stage"):
+        ...
+
+With METATRAIN_TIMING_DB=run.db in the environment, PyTorch's DataLoader, optimizers and
+metatrain are recorded without a change to the training; `mt-analyze report run.db` or
+`metatrain_timing.Run("run.db")` reads the result.
+
+Names are loaded when they are first used: the start-up file in site-packages imports
+this package in every Python process that has METATRAIN_TIMING_DB set, and most of those
+never train.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import count, flush, health, phase
+    from .reading import AnalyzerError, Run
+    from .timing import (
+        COLLATE_STAGES,
+        ENABLED,
+        STEP_BREAKDOWN,
+        TOP_STAGES,
+        TRANSFORM_PREFIX,
+        count_systems,
+        enable,
+        report,
+        reset,
+        timed,
+        timed_iter,
+        timed_transform,
+    )
+
+_MODULE_OF = {
+    "AnalyzerError": "reading",
+    "COLLATE_STAGES": "timing",
+    "ENABLED": "timing",
+    "Run": "reading",
+    "STEP_BREAKDOWN": "timing",
+    "TOP_STAGES": "timing",
+    "TRANSFORM_PREFIX": "timing",
+    "count": "api",
+    "count_systems": "timing",
+    "enable": "timing",
+    "flush": "api",
+    "health": "api",
+    "phase": "api",
+    "report": "timing",
+    "reset": "timing",
+    "timed": "timing",
+    "timed_iter": "timing",
+    "timed_transform": "timing",
+}
+
+__all__ = [
+    "COLLATE_STAGES",
+    "ENABLED",
+    "STEP_BREAKDOWN",
+    "TOP_STAGES",
+    "TRANSFORM_PREFIX",
+    "AnalyzerError",
+    "Run",
+    "count",
+    "count_systems",
+    "enable",
+    "flush",
+    "health",
+    "phase",
+    "report",
+    "reset",
+    "timed",
+    "timed_iter",
+    "timed_transform",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    if name != "ENABLED":  # which changes
+        globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

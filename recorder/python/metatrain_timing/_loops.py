@@ -1,0 +1,474 @@
+"""Turns, phases and steps: which waits and bodies belong together.
+
+Nobody tells us where a training loop is. What can be seen is each request for a batch:
+which iterator, from which frame and instruction. A *turn* of a loop begins with such a
+request; its *body*, the stage `step`, lasts from the end of the wait to the next request
+of the same loop. Loops form a stack per thread: a loop that begins in the body of
+another is nested in it.
+"""
+
+import dis
+import functools
+import threading
+from types import CodeType, FrameType
+from typing import Any, Optional
+
+from . import _native
+from ._native import begin, cancel, end, set_context
+
+STEP = _native.stage("step")
+
+_GENERATOR = 0x20  # CO_GENERATOR of the code's flags
+_LIBRARIES = ("torch.utils.data.", "torchdata.")
+
+
+class Asker:
+    """What a loop asks for its next batch: a pass, or a loader made of several."""
+
+    __slots__ = ("__weakref__", "ended")
+
+    def __init__(self) -> None:
+        self.ended = False
+
+
+class Pass(Asker):
+    """One pass over a loader, as the process that owns it sees it."""
+
+    __slots__ = ("batches", "last_received", "number", "phase", "reference", "waited")
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+        self.batches = 0
+        """Batches delivered so far."""
+        self.last_received = -1
+        """Index of the batch that came in last."""
+        self.waited = False
+        self.phase: Optional[str] = None
+        """Phase that was told to the recorder; a name of the user is not replaced."""
+        self.reference: Any = None
+        """Weak reference that tells the death of the iterator."""
+
+
+class Loop:
+    """A loop that is running on a thread."""
+
+    __slots__ = (
+        "asked",
+        "askers",
+        "body",
+        "body_stage",
+        "context",
+        "counts",
+        "extra_stage",
+        "key",
+        "passes",
+        "place_id",
+        "sites",
+        "stepped",
+        "touched",
+    )
+
+    def __init__(self, key: tuple[CodeType, int], place_id: int) -> None:
+        self.key = key
+        self.place_id = place_id
+        self.sites: dict[int, int] = {}
+        """Where its askers are asked: frame -> instruction, for generators in between."""
+        self.askers: set[Asker] = set()
+        self.asked: set[Asker] = set()
+        """Askers that were asked in this turn."""
+        self.passes: list[Pass] = []
+        """Passes that were waited for in this turn."""
+        self.body = 0
+        """Token of the open body."""
+        self.body_stage = STEP
+        self.context = (-1, -1, -1)
+        self.extra_stage = 0
+        """Stage recorded inside `step`, for a body that the user gave another name."""
+        self.counts = False
+        """Whether each body is a training step (a program without an optimizer)."""
+        self.touched = False
+        """Whether backward or an optimizer was called in this turn's body."""
+        self.stepped = False
+
+
+class Turn:
+    """A turn that begins and ends by a call, not by a wait; see `begin_turn`."""
+
+    __slots__ = ("loop", "place", "served")
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.place: Optional[tuple[Pass, int]] = None
+        self.served = False
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self.stack: list[Loop] = []
+        self.turn: Optional[Turn] = None
+        self.waiting = 0
+        """Waits in progress; more than 1 where reading a batch reads another loader."""
+        self.fetching = 0
+        """Fetches in progress, in a worker or in a wait."""
+        self.receiving: Optional[Pass] = None
+        """Pass whose batches this thread may be unpickling."""
+        self.received = -1
+        """Index of the batch that it unpickled last."""
+        self.in_pin_thread = False
+        self.pinning = False
+        self.optimizers: dict[int, int] = {}
+        """Tokens of the optimizers that are making their step."""
+        self.phases: list[str] = []
+        """Phases that the user is in, innermost last."""
+        self.bodies = threading.get_ident() == threading.main_thread().ident
+        """Whether bodies are recorded: a thread that only prefetches has none."""
+
+
+class _Steps:
+    done = 0
+    loopless: dict[int, int] = {}
+
+
+thread = _Thread()
+
+
+def forget() -> None:
+    """In a forked child: the loops were the parent's."""
+    thread.forget()
+    _Steps.done = 0
+    _Steps.loopless = {}
+
+
+def steps_done() -> int:
+    """Training steps that this process has completed."""
+    return _Steps.done
+
+
+# --- waits ------------------------------------------------------------------------------
+def begin_wait(pass_: Pass, frame: FrameType) -> Optional[Loop]:
+    """
+    A batch of a pass is asked for.
+
+    :param pass_: the pass.
+    :param frame: who asks.
+    :return: the loop whose turn this is, for `end_wait`; None: of no loop, as it
+        happens while another batch is being read.
+    """
+    note_wait(pass_)
+    if thread.waiting:
+        return None
+    turn = thread.turn
+    if turn is not None:
+        turn.served = True
+        turn.loop.passes.append(pass_)
+        return turn.loop
+    loop = _find_or_push(pass_, frame)
+    loop.passes.append(pass_)
+    return loop
+
+
+def note_wait(pass_: Pass) -> None:
+    """
+    Tell the recorder who waits for a pass, and in which phase of the user.
+
+    :param pass_: the pass.
+    """
+    if not pass_.waited:
+        pass_.waited = True
+        _native.iterator_first_wait(pass_.number)
+    if thread.phases and pass_.phase != thread.phases[-1]:
+        _set_phase(pass_, thread.phases[-1])
+
+
+def end_wait(loop: Optional[Loop], pass_: Pass, batch: int) -> None:
+    """
+    A batch was delivered: the body begins.
+
+    :param loop: what `begin_wait` returned.
+    :param pass_: the pass.
+    :param batch: index of the delivered batch.
+    """
+    if loop is None:
+        return
+    if thread.turn is not None:
+        thread.turn.place = (pass_, batch)
+    else:
+        _open_body(loop, pass_.number, batch)
+
+
+def exhausted(asker: Asker) -> None:
+    """
+    There are no more batches: its loop is over, unless it goes on with another loader.
+
+    :param asker: whom the loop asked.
+    """
+    _note_end(asker, exhausted=True)
+    for index in range(len(thread.stack) - 1, -1, -1):
+        loop = thread.stack[index]
+        if asker in loop.askers:
+            loop.askers.discard(asker)
+            loop.asked.discard(asker)
+            if loop.asked:  # zipped: whether the others go on is theirs to show
+                _close_from(index + 1)
+            else:
+                _close_from(index)
+            return
+
+
+def left(asker: Asker) -> None:
+    """
+    A pass was left before its end: its iterator died, or was begun anew.
+
+    :param asker: the pass.
+    """
+    if asker.ended:
+        return
+    _note_end(asker, exhausted=False)
+    for index in range(len(thread.stack) - 1, -1, -1):
+        loop = thread.stack[index]
+        if asker in loop.askers:
+            loop.askers.discard(asker)
+            loop.asked.discard(asker)
+            if not loop.askers:
+                _close_from(index)
+            return
+
+
+# --- turns that a call begins and ends ---------------------------------------------------
+def begin_turn(asker: Asker, frame: FrameType) -> Optional[Turn]:
+    """
+    A loop asks something that in turn asks loaders: one turn, however many waits.
+
+    :param asker: whom the loop asks.
+    :param frame: who asks.
+    :return: for `end_turn`; None: it is part of another turn or of a wait.
+    """
+    if thread.waiting or thread.turn is not None:
+        return None
+    turn = Turn(_find_or_push(asker, frame))
+    thread.turn = turn
+    return turn
+
+
+def end_turn(turn: Turn, delivered: bool) -> None:
+    """
+    The asked one answers: the body begins, if there was a batch.
+
+    :param turn: what `begin_turn` returned.
+    :param delivered: whether there was one.
+    """
+    thread.turn = None
+    if delivered and turn.place is not None:
+        pass_, batch = turn.place
+        _open_body(turn.loop, pass_.number, batch)
+
+
+# --- what happens in a body --------------------------------------------------------------
+def training_seen() -> None:
+    """A backward or optimizer call: the innermost loop's passes are training."""
+    if thread.waiting or thread.fetching:
+        return
+    thread.bodies = True
+    if not thread.stack:
+        return
+    loop = thread.stack[-1]
+    if loop.touched:
+        return
+    loop.touched = True
+    for pass_ in loop.passes:
+        if pass_.phase is None:
+            _set_phase(pass_, "train")
+
+
+def make_training(loop: Loop) -> None:
+    """
+    Let each body of a loop be a training step, in a program without optimizers.
+
+    :param loop: the loop.
+    """
+    loop.counts = True
+    thread.bodies = True
+    for pass_ in loop.passes:
+        if pass_.phase is None:
+            _set_phase(pass_, "train")
+
+
+def optimizer_stepped(optimizer: object) -> None:
+    """
+    An optimizer made its step.
+
+    :param optimizer: which; in a program without a loop over a loader a round of all
+        optimizers is a step.
+    """
+    if thread.waiting or thread.fetching:
+        return
+    training_seen()
+    if thread.stack:
+        thread.stack[-1].stepped = True
+        return
+    count = _Steps.loopless.get(id(optimizer), 0) + 1
+    _Steps.loopless[id(optimizer)] = count
+    if count >= max(_Steps.loopless.values()):
+        _Steps.done += 1
+        set_context(-1, -1, _Steps.done)
+        _native.turn_ended()
+
+
+# --- inside ------------------------------------------------------------------------------
+def _set_phase(pass_: Pass, name: str) -> None:
+    pass_.phase = name
+    _native.iterator_phase(pass_.number, name)
+
+
+def _note_end(asker: Asker, exhausted: bool) -> None:
+    if not asker.ended:
+        asker.ended = True
+        if isinstance(asker, Pass):
+            _native.iterator_ended(asker.number, exhausted)
+
+
+def _open_body(loop: Loop, number: int, batch: int) -> None:
+    loop.context = (number, batch, _Steps.done)
+    set_context(number, batch, _Steps.done)
+    loop.body = begin(loop.body_stage)
+    if loop.extra_stage:
+        begin(loop.extra_stage)  # ends with the body
+
+
+def _end_body(loop: Loop) -> None:
+    if not loop.body:
+        return
+    if thread.bodies:
+        end(loop.body)
+    else:
+        cancel(loop.body)
+    loop.body = 0
+    if loop.stepped or (loop.counts and thread.stack[0] is loop):
+        _Steps.done += 1
+    loop.stepped = False
+    _native.turn_ended()
+
+
+def _close_from(index: int) -> None:
+    """Close the loops from the innermost to that at `index`."""
+    stack = thread.stack
+    if len(stack) <= index:
+        return
+    while len(stack) > index:
+        _end_body(stack[-1])
+        stack.pop()
+    if stack:
+        set_context(*stack[-1].context)
+    else:
+        set_context(-1, -1, _Steps.done)
+
+
+def _find_or_push(asker: Asker, frame: FrameType) -> Loop:
+    """The loop that asks, its new turn begun."""
+    frame = _outside_libraries(frame)
+    place = _consumer(frame)
+    key = (place.f_code, place.f_lasti)
+    index = len(thread.stack) - 1
+    while index >= 0:
+        loop = thread.stack[index]
+        if asker in loop.askers:
+            if loop.key == key:
+                break
+            loop.askers.discard(asker)  # it is asked elsewhere now
+            loop.asked.discard(asker)
+            if not loop.askers:
+                _close_from(index)
+        elif _is_zipped(loop, key, place, frame):
+            break
+        index -= 1
+    if index < 0:
+        _close_left(frame)
+        loop = Loop(key, id(place))
+        thread.stack.append(loop)
+    else:
+        _close_from(index + 1)
+        if asker in loop.asked or loop.touched or not loop.asked:
+            _end_body(loop)
+            loop.asked.clear()
+            loop.passes.clear()
+            loop.touched = False
+        elif loop.body:  # zipped: the turn's body begins after its last wait
+            cancel(loop.body)
+            loop.body = 0
+    loop.place_id = id(place)
+    loop.sites[id(frame)] = frame.f_lasti
+    loop.askers.add(asker)
+    loop.asked.add(asker)
+    return loop
+
+
+def _is_zipped(
+    loop: Loop, key: tuple[CodeType, int], place: FrameType, frame: FrameType
+) -> bool:
+    """Whether another asker at the same place makes one turn with those of a loop."""
+    return (
+        loop.key == key
+        and loop.place_id == id(place)
+        # One generator that asks at two places has two loops, one in the other.
+        and loop.sites.get(id(frame), frame.f_lasti) == frame.f_lasti
+    )
+
+
+def _close_left(frame: FrameType) -> None:
+    """Close loops that were left although their iterators live on."""
+    stack = thread.stack
+    running: Optional[dict[int, FrameType]] = None
+    while stack:
+        loop = stack[-1]
+        if all(asker.ended for asker in loop.askers):
+            _close_from(len(stack) - 1)
+            continue
+        extent = _for_loop_extent(*loop.key)
+        if extent is None:
+            return
+        if running is None:
+            running = {}
+            at: Optional[FrameType] = frame
+            while at is not None:
+                running[id(at)] = at
+                at = at.f_back
+        place = running.get(loop.place_id)
+        if (
+            place is not None
+            and place.f_code is loop.key[0]
+            and extent[0] <= place.f_lasti < extent[1]
+        ):
+            return
+        _close_from(len(stack) - 1)
+
+
+@functools.cache
+def _for_loop_extent(code: CodeType, instruction: int) -> Optional[tuple[int, int]]:
+    """The instructions of the `for` loop that asks at an instruction, None: no `for`."""
+    for found in dis.get_instructions(code):
+        if found.offset == instruction:
+            if found.opname.startswith("FOR_ITER"):
+                return (instruction, int(found.argval))
+            return None
+    return None
+
+
+def _consumer(frame: FrameType) -> FrameType:
+    """Who runs the generator that a frame is, or the frame itself."""
+    while frame.f_code.co_flags & _GENERATOR and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _outside_libraries(frame: FrameType) -> FrameType:
+    """The frame outside the data loading library itself."""
+    at: Optional[FrameType] = frame
+    while at is not None:
+        if not str(at.f_globals.get("__name__")).startswith(_LIBRARIES):
+            return at
+        at = at.f_back
+    return frame

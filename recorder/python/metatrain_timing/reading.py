@@ -1,0 +1,59 @@
+"""Reading recorded runs with the analyzer's own code, for notebooks and scripts."""
+
+import json
+import os
+from typing import Any, Union
+
+from . import _native
+
+AnalyzerError = _native.AnalyzerError
+
+
+class Run:
+    """One recorded run; files are opened read-only, and read again by every call."""
+
+    def __init__(
+        self, path: Union[str, "os.PathLike[str]"], run: Union[str, int] = ""
+    ) -> None:
+        """
+        Name a run.
+
+        :param path: a run file such as `run.db`, or a folder of run files.
+        :param run: which run of it: an index as `mt-analyze runs` shows it, or the
+            beginning of a uuid. Default: the newest.
+        """
+        self._path = os.fspath(path)
+        self._options = {"run": str(run)} if run != "" else {}
+
+    def report(self) -> dict[str, Any]:
+        """
+        The report, as `mt-analyze report --format json` prints it.
+
+        :raises AnalyzerError: when there is nothing to read.
+        """
+        return self._analyze("report")
+
+    def sql(self, query: str) -> list[dict[str, Any]]:
+        """
+        Answer a query over the whole run, workers and ranks included.
+
+        :param query: a SELECT over the views of docs/schema.md.
+        :return: the rows, each by column name.
+        :raises AnalyzerError: when the query fails or there is nothing to read.
+        """
+        answer = self._analyze("sql", query=query)
+        columns = answer["columns"]
+        return [dict(zip(columns, row)) for row in answer["rows"]]
+
+    def runs(self) -> list[dict[str, Any]]:
+        """
+        The runs at this path, as `mt-analyze runs --format json` lists them.
+
+        :raises AnalyzerError: when there is nothing to read.
+        """
+        runs: list[dict[str, Any]] = self._analyze("runs")["runs"]
+        return runs
+
+    def _analyze(self, command: str, **options: str) -> Any:
+        text = _native.analyze(self._path, command, {**self._options, **options})
+        return json.loads(text)
