@@ -3,6 +3,8 @@
 #include <SQLiteCpp/Exception.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/complaints.hpp"
@@ -141,9 +143,11 @@ void Drain::finish(TimePoint deadline) noexcept {
     if (owned_.file) {
         owned_.file->make_self_contained();
         owned_.file.reset();
+        descriptors_.clear();
     }
     if (owned_.lock) {
         owned_.lock->remove();
+        owned_.lock.reset();
     }
 }
 
@@ -188,6 +192,9 @@ bool Drain::write(bool last) {
         write_transaction(harvests, last);
     }
     source_.threads.release(harvests);
+    if (descriptors_.empty()) {
+        note_descriptors();
+    }
     return true;
 }
 
@@ -216,6 +223,34 @@ void Drain::open_file() {
     if (process_.info.role == ProcessInfo::Role::main) {
         for (const auto& [key, value] : process_facts()) {
             source_.definitions.set_fact(key, value);
+        }
+    }
+}
+
+// After the first transaction all files that SQLite keeps open are there.
+void Drain::note_descriptors() {
+    for (const int number : platform::open_descriptors()) {
+        struct stat opened {};
+        if (fstat(number, &opened) != 0) {
+            continue;
+        }
+        for (const char* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) {
+            struct stat named {};
+            const std::string name = owned_.file->path().string() + suffix;
+            if (stat(name.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
+                named.st_ino == opened.st_ino) {
+                descriptors_.push_back({number, opened.st_dev, opened.st_ino});
+            }
+        }
+    }
+}
+
+void Drain::close_inherited_descriptors() const noexcept {
+    for (const FileDescriptor& descriptor : descriptors_) {
+        struct stat opened {};
+        if (fstat(descriptor.number, &opened) == 0 && opened.st_dev == descriptor.device &&
+            opened.st_ino == descriptor.inode) {
+            close(descriptor.number);
         }
     }
 }

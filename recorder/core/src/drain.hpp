@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -76,10 +78,18 @@ class Drain {
 
     /// Held over a fork, so that the child's SQLite is in no half-way state.
     std::timed_mutex& pass_mutex() noexcept { return pass_mutex_; }
-    /// Descriptors of the file, its journals and its lock, for a forked child to close.
-    const std::vector<int>& descriptors() const noexcept { return descriptors_; }
+    /// In a forked child, while it holds the pass mutex: closes what it inherited of the
+    /// file, its journals and its lock. SQLite is not asked; it must not notice.
+    void close_inherited_descriptors() const noexcept;
 
   private:
+    /// A descriptor and the file it is of: the number alone may mean another by now.
+    struct FileDescriptor {
+        int number;
+        dev_t device;
+        ino_t inode;
+    };
+
     enum class Outcome { done, retry_soon, retry_later };
 
     void run() noexcept;
@@ -88,6 +98,7 @@ class Drain {
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
+    void note_descriptors();
     Outcome note_failure(int code, const std::string& text) noexcept;
     void fail(const std::string& sentence) noexcept;
 
@@ -101,7 +112,7 @@ class Drain {
     std::int64_t next_clock_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;
     int last_failure_ = 0;
-    std::vector<int> descriptors_;
+    std::vector<FileDescriptor> descriptors_;
 
     mutable std::mutex path_mutex_;
     std::filesystem::path path_;

@@ -1,7 +1,6 @@
 #include "recorder/core/src/fork.hpp"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <new>
 
@@ -66,9 +65,7 @@ void Recorder::after_fork_in_child() noexcept {
     // The parent's file must neither be used nor be closed by SQLite. Without its
     // descriptors nobody can write to it by mistake; the parent's locks do not mind.
     if (fork_drain_ != nullptr && fork_holds_pass_) {
-        for (const int descriptor : fork_drain_->descriptors()) {
-            close(descriptor);
-        }
+        fork_drain_->close_inherited_descriptors();
     }
     const bool is_clean =
         fork_holds_lifecycle_ && (fork_drain_ == nullptr || fork_holds_pass_);

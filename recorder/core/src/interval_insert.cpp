@@ -46,11 +46,14 @@ void IntervalInsert::add(const IntervalRow& row) {
     if (row_count_ < kRowsPerStatement) {
         return;
     }
+    if (!many_) {
+        many_.emplace(database_, std::string(schema::statements::insert_interval_50));
+    }
     for (std::size_t index = 0; index < kRowsPerStatement; ++index) {
-        bind_row(many_, static_cast<int>(index) * kColumnCount + 1, rows_[index]);
+        bind_row(*many_, static_cast<int>(index) * kColumnCount + 1, rows_[index]);
     }
     row_count_ = 0;
-    run(many_);
+    run(*many_);
 }
 
 void IntervalInsert::finish() {

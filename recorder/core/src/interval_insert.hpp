@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "recorder/core/src/record.hpp"
 
@@ -38,8 +39,9 @@ class IntervalInsert {
 
     std::array<IntervalRow, kRowsPerStatement> rows_;
     std::size_t row_count_ = 0;
+    const SQLite::Database& database_;
     SQLite::Statement one_;
-    SQLite::Statement many_;
+    std::optional<SQLite::Statement> many_;  // short lives never need it
 };
 
 }  // namespace metatrain_timing::detail

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// What differs between operating systems, in one place. platform_linux.cpp knows
 /// Linux, platform_portable.cpp needs POSIX alone and knows less; one of them is
@@ -55,6 +56,9 @@ std::string cpu_model();
 /// Whether `folder` lies on a filesystem of this host. Shared memory and locks are
 /// trusted there; a network's or an unknown one's are not.
 bool is_local_filesystem(const std::filesystem::path& folder);
+
+/// Numbers of all open descriptors of the process; empty if unknown.
+std::vector<int> open_descriptors();
 
 /// A sleep that another thread may cut short. `wake()` takes no lock.
 class Waker {

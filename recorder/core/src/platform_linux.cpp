@@ -217,6 +217,16 @@ bool is_local_filesystem(const std::filesystem::path& folder) {
     return std::find(kLocal.begin(), kLocal.end(), type) != kLocal.end();
 }
 
+std::vector<int> open_descriptors() {
+    std::vector<int> descriptors;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
+         !error && entry != end; entry.increment(error)) {
+        descriptors.push_back(std::atoi(entry->path().filename().c_str()));
+    }
+    return descriptors;
+}
+
 struct Waker::State {
     sem_t semaphore;
 };

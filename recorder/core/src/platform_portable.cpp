@@ -62,6 +62,10 @@ bool is_local_filesystem(const std::filesystem::path&) {
     return false;
 }
 
+std::vector<int> open_descriptors() {
+    return {};
+}
+
 struct Waker::State {
     std::mutex mutex;
     std::condition_variable changed;

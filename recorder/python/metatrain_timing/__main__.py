@@ -1,4 +1,4 @@
-"""`python -m metatrain_timing COMMAND ...`: record a command without the start-up file."""
+"""`python -m metatrain_timing COMMAND ...`: record without the start-up file."""
 
 import argparse
 import os

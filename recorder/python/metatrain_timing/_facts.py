@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from . import _native
 
@@ -97,7 +97,7 @@ def gather() -> None:
     if _gathered:
         return
     _gathered = True
-    facts: dict[str, Optional[str]] = {
+    facts: dict[str, str | None] = {
         "python.version": ".".join(map(str, sys.version_info[:3])),
         "gpu.name": _gpu_names(),
         "git.commit": git_commit(Path.cwd()),
@@ -121,7 +121,7 @@ def forget() -> None:
     _gathered = False
 
 
-def git_commit(folder: Path) -> Optional[str]:
+def git_commit(folder: Path) -> str | None:
     """
     The commit that is checked out in a folder, read without running git.
 
@@ -140,17 +140,19 @@ def git_commit(folder: Path) -> Optional[str]:
         return None
 
 
-def _git_folder(folder: Path) -> Optional[Path]:
+def _git_folder(folder: Path) -> Path | None:
     for candidate in (folder, *folder.parents):
         git = candidate / ".git"
         if git.is_dir():
             return git
         if git.is_file():  # a worktree or a submodule
-            return (candidate / git.read_text().strip().removeprefix("gitdir: ")).resolve()
+            return (
+                candidate / git.read_text().strip().removeprefix("gitdir: ")
+            ).resolve()
     return None
 
 
-def _resolve(git: Path, reference: str) -> Optional[str]:
+def _resolve(git: Path, reference: str) -> str | None:
     common = git / "commondir"
     folders = [git]
     if common.is_file():
@@ -167,7 +169,7 @@ def _resolve(git: Path, reference: str) -> Optional[str]:
     return None
 
 
-def _gpu_names() -> Optional[str]:
+def _gpu_names() -> str | None:
     """The driver's list: asking CUDA would make a context."""
     names = []
     for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):

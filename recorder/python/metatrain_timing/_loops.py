@@ -2,16 +2,16 @@
 
 Nobody tells us where a training loop is. What can be seen is each request for a batch:
 which iterator, from which frame and instruction. A *turn* of a loop begins with such a
-request; its *body*, the stage `step`, lasts from the end of the wait to the next request
-of the same loop. Loops form a stack per thread: a loop that begins in the body of
-another is nested in it.
+request; its *body*, the stage `step`, lasts from the end of the wait to the loop's next
+request. Loops form a stack per thread: a loop that begins in the body of another is
+nested in it.
 """
 
 import dis
 import functools
 import threading
 from types import CodeType, FrameType
-from typing import Any, Optional
+from typing import Any, ClassVar
 
 from . import _native
 from ._native import begin, cancel, end, set_context
@@ -44,7 +44,7 @@ class Pass(Asker):
         self.last_received = -1
         """Index of the batch that came in last."""
         self.waited = False
-        self.phase: Optional[str] = None
+        self.phase: str | None = None
         """Phase that was told to the recorder; a name of the user is not replaced."""
         self.reference: Any = None
         """Weak reference that tells the death of the iterator."""
@@ -73,7 +73,7 @@ class Loop:
         self.key = key
         self.place_id = place_id
         self.sites: dict[int, int] = {}
-        """Where its askers are asked: frame -> instruction, for generators in between."""
+        """Where its askers are asked, frame -> instruction: generators between."""
         self.askers: set[Asker] = set()
         self.asked: set[Asker] = set()
         """Askers that were asked in this turn."""
@@ -99,7 +99,7 @@ class Turn:
 
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
-        self.place: Optional[tuple[Pass, int]] = None
+        self.place: tuple[Pass, int] | None = None
         self.served = False
 
 
@@ -109,12 +109,12 @@ class _Thread(threading.local):
 
     def forget(self) -> None:
         self.stack: list[Loop] = []
-        self.turn: Optional[Turn] = None
+        self.turn: Turn | None = None
         self.waiting = 0
         """Waits in progress; more than 1 where reading a batch reads another loader."""
         self.fetching = 0
         """Fetches in progress, in a worker or in a wait."""
-        self.receiving: Optional[Pass] = None
+        self.receiving: Pass | None = None
         """Pass whose batches this thread may be unpickling."""
         self.received = -1
         """Index of the batch that it unpickled last."""
@@ -130,7 +130,7 @@ class _Thread(threading.local):
 
 class _Steps:
     done = 0
-    loopless: dict[int, int] = {}
+    loopless: ClassVar[dict[int, int]] = {}
 
 
 thread = _Thread()
@@ -148,8 +148,8 @@ def steps_done() -> int:
     return _Steps.done
 
 
-# --- waits ------------------------------------------------------------------------------
-def begin_wait(pass_: Pass, frame: FrameType) -> Optional[Loop]:
+# --- waits ----------------------------------------------------------------------------
+def begin_wait(pass_: Pass, frame: FrameType) -> Loop | None:
     """
     A batch of a pass is asked for.
 
@@ -184,7 +184,7 @@ def note_wait(pass_: Pass) -> None:
         _set_phase(pass_, thread.phases[-1])
 
 
-def end_wait(loop: Optional[Loop], pass_: Pass, batch: int) -> None:
+def end_wait(loop: Loop | None, pass_: Pass, batch: int) -> None:
     """
     A batch was delivered: the body begins.
 
@@ -238,8 +238,8 @@ def left(asker: Asker) -> None:
             return
 
 
-# --- turns that a call begins and ends ---------------------------------------------------
-def begin_turn(asker: Asker, frame: FrameType) -> Optional[Turn]:
+# --- turns that a call begins and ends ------------------------------------------------
+def begin_turn(asker: Asker, frame: FrameType) -> Turn | None:
     """
     A loop asks something that in turn asks loaders: one turn, however many waits.
 
@@ -267,7 +267,7 @@ def end_turn(turn: Turn, delivered: bool) -> None:
         _open_body(turn.loop, pass_.number, batch)
 
 
-# --- what happens in a body --------------------------------------------------------------
+# --- what happens in a body -----------------------------------------------------------
 def training_seen() -> None:
     """A backward or optimizer call: the innermost loop's passes are training."""
     if thread.waiting or thread.fetching:
@@ -318,7 +318,7 @@ def optimizer_stepped(optimizer: object) -> None:
         _native.turn_ended()
 
 
-# --- inside ------------------------------------------------------------------------------
+# --- inside ---------------------------------------------------------------------------
 def _set_phase(pass_: Pass, name: str) -> None:
     pass_.phase = name
     _native.iterator_phase(pass_.number, name)
@@ -421,7 +421,7 @@ def _is_zipped(
 def _close_left(frame: FrameType) -> None:
     """Close loops that were left although their iterators live on."""
     stack = thread.stack
-    running: Optional[dict[int, FrameType]] = None
+    running: dict[int, FrameType] | None = None
     while stack:
         loop = stack[-1]
         if all(asker.ended for asker in loop.askers):
@@ -432,7 +432,7 @@ def _close_left(frame: FrameType) -> None:
             return
         if running is None:
             running = {}
-            at: Optional[FrameType] = frame
+            at: FrameType | None = frame
             while at is not None:
                 running[id(at)] = at
                 at = at.f_back
@@ -447,8 +447,8 @@ def _close_left(frame: FrameType) -> None:
 
 
 @functools.cache
-def _for_loop_extent(code: CodeType, instruction: int) -> Optional[tuple[int, int]]:
-    """The instructions of the `for` loop that asks at an instruction, None: no `for`."""
+def _for_loop_extent(code: CodeType, instruction: int) -> tuple[int, int] | None:
+    """The instructions of the `for` loop that asks at one; None: it is no `for`."""
     for found in dis.get_instructions(code):
         if found.offset == instruction:
             if found.opname.startswith("FOR_ITER"):
@@ -466,7 +466,7 @@ def _consumer(frame: FrameType) -> FrameType:
 
 def _outside_libraries(frame: FrameType) -> FrameType:
     """The frame outside the data loading library itself."""
-    at: Optional[FrameType] = frame
+    at: FrameType | None = frame
     while at is not None:
         if not str(at.f_globals.get("__name__")).startswith(_LIBRARIES):
             return at

@@ -1,21 +1,30 @@
-"""The C++ parts: recorder and analyzer. Names and meaning are those of the C++ headers
-`metatrain_timing/recorder/{recorder,interval}.hpp` and `metatrain_timing/analyzer/...`."""
+"""The C++ parts: recorder and analyzer.
 
-from typing import Any, Callable, Optional, Type, TypeVar
+Names and meaning are those of the C++ headers
+`metatrain_timing/recorder/{recorder,interval}.hpp` and `metatrain_timing/analyzer/...`.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# --- recorder: life cycle ---------------------------------------------------------------
+# --- recorder: life cycle -------------------------------------------------------------
 def start(
-    database: str = "", command: str = "", continues_previous: bool = False
+    database: str | bytes | os.PathLike[str] = "",
+    command: str = "",
+    continues_previous: bool = False,
 ) -> bool: ...
 def recording() -> bool: ...
-def fix_identity() -> None: ...
+def fix_identity() -> str:
+    """Fix the run's identity; what METATRAIN_TIMING_RUN is now, empty when off."""
+
 def run_uuid() -> str: ...
 def process_uuid() -> str: ...
 def set_process(
     role: str,
-    worker_id: Optional[int] = None,
+    worker_id: int | None = None,
     loader: int = -1,
     start_method: str = "",
     started_ns: int = -1,
@@ -30,15 +39,15 @@ def counter_totals() -> list[tuple[str, float]]: ...
 def reset_totals() -> None: ...
 def now_ns() -> int: ...
 
-# --- recorder: loaders and passes -------------------------------------------------------
+# --- recorder: loaders and passes -----------------------------------------------------
 def define_loader(
     name: str,
     *,
     created_at: str = "",
     dataset_class: str = "",
     num_workers: int = 0,
-    batch_size: Optional[int] = None,
-    prefetch_factor: Optional[int] = None,
+    batch_size: int | None = None,
+    prefetch_factor: int | None = None,
     persistent_workers: bool = False,
     pin_memory: bool = False,
     in_order: bool = True,
@@ -51,16 +60,16 @@ def iterator_first_wait(iterator: int) -> None: ...
 def iterator_phase(iterator: int, phase: str) -> None: ...
 def iterator_ended(iterator: int, exhausted: bool) -> None: ...
 
-# --- recorder: hot path -----------------------------------------------------------------
+# --- recorder: hot path ---------------------------------------------------------------
 def stage(name: str) -> int:
     """Intern a stage name."""
 
 def counter(name: str) -> int: ...
-def begin(stage: int, cpu: bool = False) -> int:
-    """Open an interval; the token goes to `end` or `cancel`. 0 when recording is off."""
+def begin(stage: int, cpu: bool = False, /) -> int:
+    """Open an interval; the token is for `end` or `cancel`. 0 when recording is off."""
 
-def end(token: int) -> None: ...
-def cancel(token: int) -> None: ...
+def end(token: int, /) -> None: ...
+def cancel(token: int, /) -> None: ...
 def add(
     stage: int,
     start_ns: int,
@@ -68,29 +77,38 @@ def add(
     iterator: int = -1,
     batch: int = -1,
     step: int = -1,
+    /,
 ) -> None: ...
-def count(counter: int, value: float) -> None: ...
-def set_context(iterator: int = -1, batch: int = -1, step: int = -1) -> None: ...
+def count(counter: int, value: float, /) -> None: ...
+def set_context(iterator: int = -1, batch: int = -1, step: int = -1, /) -> None: ...
 def context() -> tuple[int, int, int]: ...
 def turn_ended() -> None: ...
+def inside(stage: int, /) -> bool:
+    """Whether this thread is in a `timed` block of this stage."""
+
+def forget_entered() -> None:
+    """Forget the `timed` blocks of the parent; for a child after a fork."""
 
 class timed:
     """`with timed(stage): ...` or `@timed(stage)`; also recorded when the block raises.
 
-    Off: enters and leaves without reading a clock.
+    There is one object for each stage, usable by any thread, also within itself. Off:
+    enters and leaves without reading a clock.
     """
 
+    stage: str
+
     def __init__(self, stage: str) -> None: ...
-    def __enter__(self) -> "timed": ...
+    def __enter__(self) -> timed: ...
     def __exit__(
         self,
-        exc_type: Optional[Type[BaseException]],
-        exc: Optional[BaseException],
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
         traceback: Any,
     ) -> None: ...
     def __call__(self, function: _F) -> _F: ...
 
-# --- analyzer ---------------------------------------------------------------------------
+# --- analyzer -------------------------------------------------------------------------
 def analyze(path: str, command: str, options: dict[str, str]) -> str:
     """Run `report`, `runs` or `sql` of mt-analyze and return its JSON as text.
 

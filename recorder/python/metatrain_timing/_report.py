@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional
+from typing import Any
 
 from . import _native, _session, _startup
 
@@ -140,14 +140,12 @@ def _gather() -> _Totals:
     }
     totals = _Totals()
     try:
-        passes: Optional[dict[int, Optional[str]]] = dict(
-            _rows(Path(file), _PASSES, identity)
-        )
+        passes: dict[int, str | None] = dict(_rows(Path(file), _PASSES, identity))
     except sqlite3.Error:
         return _in_memory()
     trains = "train" in passes.values()
 
-    def counts(number: Optional[int]) -> bool:
+    def counts(number: int | None) -> bool:
         return number is None or not trains or passes.get(number) == "train"
 
     for path in _run_files(Path(file)):
@@ -180,7 +178,7 @@ def _run_files(own: Path) -> Iterator[Path]:
         yield from (path for path in sorted(folder.glob("*.db")) if path != own)
 
 
-def _rows(path: Path, query: str, values: dict[str, object]) -> list[tuple]:  # type: ignore[type-arg]
+def _rows(path: Path, query: str, values: dict[str, object]) -> list[Any]:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         return connection.execute(query, values).fetchall()

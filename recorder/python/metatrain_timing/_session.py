@@ -1,4 +1,4 @@
-"""Recording in this process: how it starts, and how it ends in every kind of process."""
+"""Recording in this process: how it starts, how it ends in any kind of process."""
 
 import atexit
 import os

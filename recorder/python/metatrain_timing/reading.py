@@ -13,7 +13,7 @@ class Run:
     """One recorded run; files are opened read-only, and read again by every call."""
 
     def __init__(
-        self, path: Union[str, "os.PathLike[str]"], run: Union[str, int] = ""
+        self, path: Union[str, "os.PathLike[str]"], run: str | int = ""
     ) -> None:
         """
         Name a run.
@@ -31,7 +31,8 @@ class Run:
 
         :raises AnalyzerError: when there is nothing to read.
         """
-        return self._analyze("report")
+        report: dict[str, Any] = self._analyze("report")
+        return report
 
     def sql(self, query: str) -> list[dict[str, Any]]:
         """
@@ -43,7 +44,7 @@ class Run:
         """
         answer = self._analyze("sql", query=query)
         columns = answer["columns"]
-        return [dict(zip(columns, row)) for row in answer["rows"]]
+        return [dict(zip(columns, row, strict=True)) for row in answer["rows"]]
 
     def runs(self) -> list[dict[str, Any]]:
         """

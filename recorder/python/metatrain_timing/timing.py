@@ -9,7 +9,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 from . import _loops, _native, _report, _session, _startup
 from ._loops import thread
@@ -103,9 +103,7 @@ def report() -> str:
 
     Only training counts where there is any: loops that evaluate are left out.
     """
-    return _report.table(
-        TOP_STAGES, STEP_BREAKDOWN, COLLATE_STAGES, TRANSFORM_PREFIX
-    )
+    return _report.table(TOP_STAGES, STEP_BREAKDOWN, COLLATE_STAGES, TRANSFORM_PREFIX)
 
 
 class _TimedIterator:

@@ -5,7 +5,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Optional
+from typing import Any
 
 from .. import _facts, _loops, _native, _session
 from .._loops import Pass, thread
@@ -34,7 +34,12 @@ def install(_module: ModuleType) -> None:
     _session.after_fork(_facts.forget)
     install_points(_MODULE, _WITH_WORKERS)
     replace(
-        Point(_MODULE, "DataLoader.__init__", ("self", "dataset"), "where loaders are made"),
+        Point(
+            _MODULE,
+            "DataLoader.__init__",
+            ("self", "dataset"),
+            "where loaders are made",
+        ),
         _loader_init,
     )
     replace(
@@ -64,11 +69,15 @@ def install_points(module: str, with_workers: str) -> None:
     """
     for point, make in (
         (
-            Point(module, f"{with_workers}.__init__", ("self", "loader"), "worker_start"),
+            Point(
+                module, f"{with_workers}.__init__", ("self", "loader"), "worker_start"
+            ),
             _workers_init,
         ),
         (
-            Point(module, f"{with_workers}._reset", ("self", "loader"), "worker_resume"),
+            Point(
+                module, f"{with_workers}._reset", ("self", "loader"), "worker_resume"
+            ),
             _reset,
         ),
         (
@@ -80,14 +89,16 @@ def install_points(module: str, with_workers: str) -> None:
             _get_data,
         ),
         (
-            Point(module, f"{with_workers}._shutdown_workers", ("self",), "worker_stop"),
+            Point(
+                module, f"{with_workers}._shutdown_workers", ("self",), "worker_stop"
+            ),
             _shutdown_workers,
         ),
     ):
         replace(point, make)
 
 
-def pass_of(iterator: Any) -> Optional[Pass]:
+def pass_of(iterator: Any) -> Pass | None:
     """
     The pass that an iterator of a DataLoader makes.
 
@@ -217,9 +228,7 @@ def _next(original: Callable[..., Any]) -> Callable[..., Any]:
     return __next__
 
 
-def _after_wait(
-    receiving: Optional[Pass], outer: Optional[tuple[int, int, int]]
-) -> None:
+def _after_wait(receiving: Pass | None, outer: tuple[int, int, int] | None) -> None:
     thread.waiting -= 1
     thread.receiving = receiving
     if outer is not None:

@@ -10,7 +10,6 @@ import importlib.machinery
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Optional
 
 # Module that was imported -> module of `_hooks` whose `install(module)` patches it.
 HOOKS = {
@@ -23,9 +22,6 @@ HOOKS = {
     "metatrain.utils.transfer": "metatrain_step",
     "metatrain.utils.evaluate_model": "metatrain_step",
     "metatrain.utils.loss": "metatrain_step",
-    "metatrain.utils.per_atom": "metatrain_step",
-    "metatrain.utils.metrics": "metatrain_step",
-    "metatrain.scaler.model": "metatrain_step",
     "metatrain.utils.abc": "metatrain_options",
     "metatrain.cli.train": "metatrain_options",
     "metatrain.utils.timing": "metatrain_timing_module",
@@ -55,9 +51,7 @@ class _PatchingLoader(importlib.abc.Loader):
     def __init__(self, loader: importlib.abc.Loader) -> None:
         self._loader = loader
 
-    def create_module(
-        self, spec: importlib.machinery.ModuleSpec
-    ) -> Optional[ModuleType]:
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -75,9 +69,9 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self,
         fullname: str,
-        path: Optional[Sequence[str]],
-        target: Optional[ModuleType] = None,
-    ) -> Optional[importlib.machinery.ModuleSpec]:
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
         if fullname not in HOOKS:
             return None
         for finder in sys.meta_path:

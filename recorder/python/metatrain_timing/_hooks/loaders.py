@@ -1,11 +1,11 @@
-"""What is known about each DataLoader object: its row in the recording and its passes."""
+"""What is known of each DataLoader object: its row in the recording, its passes."""
 
 import multiprocessing
 import os
 import sys
 import weakref
 from types import FrameType
-from typing import Any, Optional
+from typing import Any
 
 from .. import _facts, _loops, _native, _session
 
@@ -38,7 +38,7 @@ def forget() -> None:
         record.epochs = 0
 
 
-def note_made(loader: Any, frame: Optional[FrameType]) -> None:
+def note_made(loader: Any, frame: FrameType | None) -> None:
     """
     Remember where a loader was made.
 
@@ -110,7 +110,7 @@ def _remember(loader: Any, record: LoaderRecord) -> LoaderRecord:
     return record
 
 
-def _place(loader: Any, frame: Optional[FrameType]) -> str:
+def _place(loader: Any, frame: FrameType | None) -> str:
     """`file:line` of the code that makes a loader, as short as it can be told apart."""
     at = frame
     while at is not None:

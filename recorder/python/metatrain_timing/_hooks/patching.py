@@ -1,12 +1,11 @@
 """Replacing functions by name, with a check that they are what was expected."""
 
-import functools
 import importlib
 import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 from .. import _session
 
@@ -21,18 +20,20 @@ class Point:
     """Module it lives in."""
     name: str
     """Name in the module, dotted for a method."""
-    parameters: Optional[tuple[str, ...]]
+    parameters: tuple[str, ...] | None
     """How its parameters begin; None: not checked (it has no readable signature)."""
     gives: str
     """What a report misses without it."""
 
 
-def replace(point: Point, make: Callable[[Any], Any]) -> bool:
+def replace(point: Point, make: Callable[[Any], Any], everywhere: bool = False) -> bool:
     """
     Replace the function at a point, or say in one line why not.
 
     :param point: what to replace.
     :param make: gets the original, returns the replacement.
+    :param everywhere: also where modules of its package have bound it by name, which
+        they have if they were imported before us.
     :return: whether the function is replaced (now or earlier).
     """
     try:
@@ -49,29 +50,14 @@ def replace(point: Point, make: Callable[[Any], Any]) -> bool:
     replacement = make(original)
     setattr(replacement, MARK, True)
     setattr(owner, name, replacement)
+    if everywhere:
+        _replace_imported(original, replacement, point.module.partition(".")[0])
     return True
 
 
-def wraps(original: Callable[..., Any]) -> Callable[[Any], Any]:
-    """
-    Like `functools.wraps`, for what may lack some of the copied attributes.
-
-    :param original: the function that is replaced.
-    """
-    return functools.wraps(original)
-
-
-def replace_imported(original: object, replacement: object, package: str) -> None:
-    """
-    Replace an object in the modules that imported it by name before we came.
-
-    :param original: object to look for.
-    :param replacement: what to put in its place.
-    :param package: look in this package's modules only.
-    """
-    prefix = package + "."
+def _replace_imported(original: object, replacement: object, package: str) -> None:
     for module_name, module in list(sys.modules.items()):
-        if not module_name.startswith(prefix):
+        if not module_name.startswith(package + "."):
             continue
         for name, value in list(vars(module).items()):
             if value is original:
@@ -86,9 +72,7 @@ def _find_owner(point: Point) -> tuple[Any, str]:
     return owner, name
 
 
-def _looks_as_expected(
-    function: object, expected: Optional[tuple[str, ...]]
-) -> bool:
+def _looks_as_expected(function: object, expected: tuple[str, ...] | None) -> bool:
     if expected is None:
         return callable(function)
     if not callable(function):

@@ -3,7 +3,7 @@
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 from .. import _loops, _native
 from .._loops import Pass, thread
@@ -46,8 +46,8 @@ class _CurrentPass(Pass):
         self._iterator = weakref.ref(iterator)
 
     @property
-    def number(self) -> int:  # type: ignore[override]
-        now: Optional[Pass] = getattr(self._iterator(), _ATTRIBUTE, None)
+    def number(self) -> int:
+        now: Pass | None = getattr(self._iterator(), _ATTRIBUTE, None)
         return -1 if now is None else now.number
 
     @number.setter

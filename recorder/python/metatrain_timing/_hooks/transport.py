@@ -36,7 +36,7 @@ def expect(item: tuple[int, Any], iterator: int) -> None:
 def _timed_pickler(original: Any) -> Any:
     original_dumps, original_loads = original.dumps, original.loads
 
-    class TimedForkingPickler(original):  # type: ignore[misc]
+    class TimedForkingPickler(original):
         """multiprocessing's pickler, which records batches of DataLoaders."""
 
         @staticmethod

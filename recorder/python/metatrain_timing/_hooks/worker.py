@@ -7,7 +7,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Optional
+from typing import Any
 
 from torch.utils.data._utils import worker as torch_worker
 
@@ -24,7 +24,7 @@ WORKER_IDLE = _native.stage("worker_idle")
 
 
 class _Starting(threading.local):
-    facts: Optional[WorkerFacts] = None
+    facts: WorkerFacts | None = None
     resumed: tuple[int, int] = (-1, 0)
 
 
@@ -81,11 +81,11 @@ class NumberedResume(_ResumeIteration):
     iterator_number: int
     epoch: int
 
-    def __init__(self, seed: Optional[int] = None) -> None:
+    def __init__(self, seed: int | None = None) -> None:
         super().__init__(seed)
         # The base is frozen; its instances have a __dict__, which is what is pickled.
         number, epoch = _starting.resumed
-        vars(self).update(iterator_number=number, epoch=epoch)
+        self.__dict__.update(iterator_number=number, epoch=epoch)
 
 
 def install(module: str, name: str) -> None:
@@ -122,7 +122,7 @@ class WorkerLoop:
         module: str,
         name: str,
         original: Callable[..., None],
-        facts: Optional[WorkerFacts] = None,
+        facts: WorkerFacts | None = None,
     ) -> None:
         self.module = module
         self.name = name

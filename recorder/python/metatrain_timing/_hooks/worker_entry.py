@@ -7,7 +7,7 @@ torch: the import hook comes first.
 import importlib
 import os
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 from .. import _startup
 
@@ -26,7 +26,7 @@ class WorkerFacts:
     """When the training process asked for the worker; -1: it is forked."""
 
 
-def load(module: str, name: str, facts: Optional[WorkerFacts]) -> Any:
+def load(module: str, name: str, facts: WorkerFacts | None) -> Any:
     """
     Instrument this process, and get the main function that it is to run.
 
