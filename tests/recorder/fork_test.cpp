@@ -150,8 +150,9 @@ TEST_F(ForkTest, OpenIntervalsAndTheContextStayWithTheParent) {
     });
     EXPECT_EQ(query(database(), "SELECT stage, depth, batch, step FROM v_interval"),
               (Rows{"step|0|5|6"}));
-    EXPECT_EQ(query(others() / "rank0-c00.db", "SELECT stage, depth, batch FROM v_interval"),
-              (Rows{"own|0|NULL"}));
+    EXPECT_EQ(
+        query(others() / "rank0-c00.db", "SELECT stage, depth, batch FROM v_interval"),
+        (Rows{"own|0|NULL"}));
 }
 
 TEST_F(ForkTest, AWorkerSaysWhatItIsBeforeItsFirstRecord) {
@@ -245,8 +246,9 @@ TEST_F(ForkTest, NoChildHangsWhileTheDrainIsBusy) {
         done = true;
         busy.join();
     });
-    EXPECT_EQ(number(database(), "SELECT calls FROM v_stage_summary WHERE stage = 'main'"),
-              kForks);
+    EXPECT_EQ(
+        number(database(), "SELECT calls FROM v_stage_summary WHERE stage = 'main'"),
+        kForks);
     EXPECT_EQ(number(database(), "SELECT dropped_count FROM process"), 0);
     const fs::path child_file = others() / "rank0-c00.db";
     EXPECT_EQ(databases_in(others()), (std::vector<fs::path>{child_file}));
@@ -282,8 +284,9 @@ TEST_F(ForkTest, ShortLivesShareAsManyFilesAsThereAreAtOnce) {
     for (const fs::path& file : databases_in(others())) {
         EXPECT_EQ(query(file, "PRAGMA integrity_check"), (Rows{"ok"})) << file;
         for (const std::string& row :
-             query(file, "SELECT worker FROM v_interval GROUP BY worker "
-                         "HAVING count(*) = 2 ORDER BY worker")) {
+             query(file,
+                   "SELECT worker FROM v_interval GROUP BY worker "
+                   "HAVING count(*) = 2 ORDER BY worker")) {
             lives.push_back(std::stoll(row));
         }
     }

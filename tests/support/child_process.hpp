@@ -25,8 +25,8 @@ inline int exit_code_of(pid_t pid) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Starts `body` in a forked child and returns at once. The child ends by _exit, as those
-/// of Python's multiprocessing do; with 1 if one of its expectations failed.
+/// Starts `body` in a forked child and returns at once. The child ends by _exit, as
+/// those of Python's multiprocessing do; with 1 if one of its expectations failed.
 inline pid_t fork_child(const std::function<void()>& body) {
     std::fflush(nullptr);
     const pid_t pid = fork();

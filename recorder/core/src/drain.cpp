@@ -230,12 +230,12 @@ void Drain::open_file() {
 // After the first transaction all files that SQLite keeps open are there.
 void Drain::note_descriptors() {
     for (const int number : platform::open_descriptors()) {
-        struct stat opened {};
+        struct stat opened{};
         if (fstat(number, &opened) != 0) {
             continue;
         }
         for (const char* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) {
-            struct stat named {};
+            struct stat named{};
             const std::string name = owned_.file->path().string() + suffix;
             if (stat(name.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
                 named.st_ino == opened.st_ino) {
@@ -247,9 +247,9 @@ void Drain::note_descriptors() {
 
 void Drain::close_inherited_descriptors() const noexcept {
     for (const FileDescriptor& descriptor : descriptors_) {
-        struct stat opened {};
-        if (fstat(descriptor.number, &opened) == 0 && opened.st_dev == descriptor.device &&
-            opened.st_ino == descriptor.inode) {
+        struct stat opened{};
+        if (fstat(descriptor.number, &opened) == 0 &&
+            opened.st_dev == descriptor.device && opened.st_ino == descriptor.inode) {
             close(descriptor.number);
         }
     }

@@ -78,8 +78,8 @@ class Drain {
 
     /// Held over a fork, so that the child's SQLite is in no half-way state.
     std::timed_mutex& pass_mutex() noexcept { return pass_mutex_; }
-    /// In a forked child, while it holds the pass mutex: closes what it inherited of the
-    /// file, its journals and its lock. SQLite is not asked; it must not notice.
+    /// In a forked child, while it holds the pass mutex: closes what it inherited of
+    /// the file, its journals and its lock. SQLite is not asked; it must not notice.
     void close_inherited_descriptors() const noexcept;
 
   private:

@@ -37,8 +37,8 @@ void run(SQLite::Statement& statement) {
 }  // namespace
 
 IntervalInsert::IntervalInsert(const SQLite::Database& database)
-    : one_(database, std::string(schema::statements::insert_interval)),
-      many_(database, std::string(schema::statements::insert_interval_50)) {
+    : database_(database),
+      one_(database, std::string(schema::statements::insert_interval)) {
 }
 
 void IntervalInsert::add(const IntervalRow& row) {
