@@ -50,15 +50,15 @@ std::string_view to_string(Role role) {
     return "child";
 }
 
-std::vector<ProcessRow> list_processes(const Run& run) {
+std::vector<ProcessLives> list_processes(const Run& run) {
     using Key = std::tuple<Role, std::int64_t, std::int32_t, std::int64_t, bool,
                            std::string, std::string>;
-    std::map<Key, ProcessRow> rows;
+    std::map<Key, ProcessLives> rows;
     for (const Process& process : run.processes) {
         const std::string stage = open_stage(run, process);
-        ProcessRow& row = rows[{process.role, process.rank, process.loader,
-                                process.worker_id.value_or(-1), process.alive,
-                                process.ending, stage}];
+        ProcessLives& row = rows[{process.role, process.rank, process.loader,
+                                  process.worker_id.value_or(-1), process.alive,
+                                  process.ending, stage}];
         row.role = process.role;
         row.rank = process.rank;
         row.worker = process.worker_id;
@@ -70,23 +70,11 @@ std::vector<ProcessRow> list_processes(const Run& run) {
         row.dropped += process.dropped_count;
         row.life_ns += life_ns(process);
     }
-    std::vector<ProcessRow> list;
+    std::vector<ProcessLives> list;
     for (auto& [key, row] : rows) {
         list.push_back(std::move(row));
     }
     return list;
-}
-
-std::optional<bool> has_ended(const Run& run) {
-    bool any = false;
-    bool running = false;
-    for (const Process& process : run.processes) {
-        if (process.role == Role::main) {
-            any = true;
-            running |= process.alive;
-        }
-    }
-    return any ? std::optional<bool>(!running) : std::nullopt;
 }
 
 }  // namespace metatrain_timing::analyzer

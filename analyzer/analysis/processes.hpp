@@ -10,7 +10,7 @@
 namespace metatrain_timing::analyzer {
 
 /// Process lives of one place in the run that ended in the same way.
-struct ProcessRow {
+struct ProcessLives {
     Role role = Role::main;
     std::int64_t rank = 0;
     std::optional<std::int64_t> worker;
@@ -26,9 +26,6 @@ struct ProcessRow {
 std::string_view to_string(Role role);
 
 /// Rows by role, rank, loader, worker.
-std::vector<ProcessRow> list_processes(const Run& run);
-
-/// Whether every training process has ended; nothing if there is none.
-std::optional<bool> has_ended(const Run& run);
+std::vector<ProcessLives> list_processes(const Run& run);
 
 }  // namespace metatrain_timing::analyzer

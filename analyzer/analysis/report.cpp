@@ -6,6 +6,7 @@
 #include "analyzer/analysis/loader_labels.hpp"
 #include "analyzer/analysis/loops.hpp"
 #include "analyzer/analysis/phase_groups.hpp"
+#include "analyzer/model/ended.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -70,7 +71,7 @@ UnusedPasses sum_up_unused(const Run& run, const PhaseGroups& groups, std::size_
 // Where a mistake in reading the report would be likely otherwise.
 void add_warnings(Report& report) {
     std::int64_t dropped = 0;
-    for (const ProcessRow& process : report.processes) {
+    for (const ProcessLives& process : report.processes) {
         dropped += process.dropped;
     }
     if (dropped > 0) {
@@ -141,7 +142,7 @@ Report make_report(const Run& run) {
     Report report;
     report.run = &run;
     report.rank_count = count_ranks(run);
-    report.ended = has_ended(run);
+    report.ended = ended(run);
     report.loader_labels = loader_labels(run, passes);
     report.environment = environment_of(run);
     for (std::size_t g = 0; g < count; ++g) {

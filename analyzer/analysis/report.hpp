@@ -46,13 +46,13 @@ struct UnusedPasses {
 struct Report {
     const Run* run = nullptr;  // what it is about; outlives the report
     std::int64_t rank_count = 0;
-    std::optional<bool> ended;
-    std::vector<std::string> loader_labels;                        // of Run::loaders
+    std::string ended;                       // see model/ended.hpp
+    std::vector<std::string> loader_labels;  // of Run::loaders
     std::vector<std::pair<std::string, std::string>> environment;  // of the first rank
     std::vector<PhaseReport> phases;  // the one the verdict is about first
     std::vector<UnusedPasses> unused;
     RunTime run_time;
-    std::vector<ProcessRow> processes;
+    std::vector<ProcessLives> processes;
     Verdict verdict;
     std::vector<Warning> warnings;  // of loading, recording and analysis
 };

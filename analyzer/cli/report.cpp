@@ -1,13 +1,80 @@
 #include "analyzer/cli/report.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <metatrain_timing/analyzer/analyzer.hpp>
+#include <ostream>
+
+#include "analyzer/analysis/report.hpp"
 #include "analyzer/error.hpp"
+#include "analyzer/render/report_json.hpp"
+#include "analyzer/render/report_text.hpp"
+#include "analyzer/render/verdict_text.hpp"
 
 namespace metatrain_timing::analyzer {
+namespace {
 
-void add_report_command(CLI::App& app, Shell&) {
-    app.add_subcommand("report", "Show where a training step goes")->callback([] {
-        throw Error("report: not built into this version");
-    });
+struct Arguments {
+    RunArguments run;
+    Format format = Format::text;
+    ReportView view;
+};
+
+void check_phases(const Report& report, const Arguments& arguments) {
+    if (report.phases.empty()) {
+        throw Error(no_steps_message(report, arguments.run.path));
+    }
+    std::string names;
+    for (const PhaseReport& phase : report.phases) {
+        if (phase.name == arguments.view.phase) {
+            return;
+        }
+        if (names.find("'" + phase.name + "'") == std::string::npos) {
+            names += (names.empty() ? "'" : ", '") + phase.name + "'";
+        }
+    }
+    if (!arguments.view.phase.empty()) {
+        throw Error(
+            "--phase " + arguments.view.phase + ": no such phase; there are " + names,
+            ErrorCode::usage);
+    }
+}
+
+void show(const Arguments& arguments, Shell& shell) {
+    const Run run = load_run(arguments.run.path, arguments.run.run);
+    const Report report = make_report(run);
+    shell.warn(report.warnings);
+    check_phases(report, arguments);
+    switch (arguments.format) {
+        case Format::json:
+            shell.out << to_text(report_json(report, arguments.view.phase));
+            break;
+        case Format::csv:
+            shell.out << report_csv(report, arguments.view);
+            break;
+        case Format::markdown:
+            shell.out << report_markdown(report, arguments.view);
+            break;
+        default:
+            shell.out << report_text(report, shell.style, arguments.view);
+    }
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Shell& shell) {
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand("report", "Show where a training step goes");
+    add_run_arguments(*command, arguments->run);
+    add_format_option(*command, arguments->format,
+                      {Format::text, Format::json, Format::csv, Format::markdown});
+    command->add_option(
+        "--phase", arguments->view.phase,
+        "Show this phase in full: train, evaluation, before-training or a"
+        " name given with phase()");
+    command->add_flag("--verbose", arguments->view.verbose,
+                      "Show every row, every worker and the whole environment");
+    command->callback([arguments, &shell] { show(*arguments, shell); });
 }
 
 }  // namespace metatrain_timing::analyzer

@@ -450,10 +450,10 @@ std::optional<Table> process_table(const Report& report, bool verbose) {
         return std::nullopt;
     }
     // Without --verbose: workers of a rank that ended alike are one line.
-    std::vector<ProcessRow> rows;
-    for (const ProcessRow& process : report.processes) {
+    std::vector<ProcessLives> rows;
+    for (const ProcessLives& process : report.processes) {
         const auto like =
-            std::find_if(rows.begin(), rows.end(), [&](const ProcessRow& row) {
+            std::find_if(rows.begin(), rows.end(), [&](const ProcessLives& row) {
                 return row.role == process.role && row.rank == process.rank &&
                        row.ending == process.ending && row.alive == process.alive &&
                        row.open_stage == process.open_stage;
@@ -473,7 +473,7 @@ std::optional<Table> process_table(const Report& report, bool verbose) {
                  {"ended"},
                  {"in stage"},
                  {"dropped", Align::right, 1}});
-    for (const ProcessRow& row : rows) {
+    for (const ProcessLives& row : rows) {
         table.add_row({std::string(to_string(row.role)), std::to_string(row.rank),
                        row.worker ? std::to_string(*row.worker) : "",
                        std::to_string(row.lives), row.alive ? "running" : row.ending,

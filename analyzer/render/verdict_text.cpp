@@ -141,4 +141,11 @@ std::string verdict_text(const Report& report) {
     return Sentences(report).all();
 }
 
+std::string no_steps_message(const Report& report, const std::string& path) {
+    return fmt::format(
+        "{}: no steps: run {} has no loop over a DataLoader on record; 'mt-analyze runs' "
+        "lists the runs of the file",
+        path, report.run->uuid.substr(0, 8));
+}
+
 }  // namespace metatrain_timing::analyzer
