@@ -1,12 +1,11 @@
 #include "analyzer/cli/merge.hpp"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <ostream>
 #include <string>
 
 #include "analyzer/error.hpp"
+#include "analyzer/load/counted.hpp"
 #include "analyzer/load/merge.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -17,10 +16,6 @@ struct Arguments {
     std::string output;
     bool in_place = false;
 };
-
-std::string counted(std::size_t count, const std::string& noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 void merge(const Arguments& arguments, Shell& shell) {
     if (arguments.in_place == !arguments.output.empty()) {
@@ -36,8 +31,8 @@ void merge(const Arguments& arguments, Shell& shell) {
             : merge_to(arguments.run.path, arguments.run.run, arguments.output);
     shell.warn(result.warnings);
     shell.out << printable(result.path, shell.style.utf8) << ": "
-              << counted(result.run_count, "run") << " of "
-              << counted(result.file_count, "file") << '\n';
+              << counted(static_cast<std::int64_t>(result.run_count), "run") << " of "
+              << counted(static_cast<std::int64_t>(result.file_count), "file") << '\n';
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "analyzer/load/assemble.hpp"
+#include "analyzer/load/counted.hpp"
 #include "analyzer/load/gather.hpp"
 #include "analyzer/load/intervals.hpp"
 #include "analyzer/load/missing_workers.hpp"
@@ -63,22 +64,18 @@ void warn_about_rows(const IntervalProblems& problems, std::int64_t small_rows,
     const std::int64_t dangling = problems.dangling + small_rows;
     if (dangling > 0) {
         warnings.push_back(
-            {"rows_skipped",
-             fmt::format("{} rows refer to rows that are not there and were skipped",
-                         dangling)});
+            {"rows_skipped", counted(dangling, "row") +
+                                 " skipped: what they refer to is not in their file"});
     }
     if (problems.impossible > 0) {
         warnings.push_back(
-            {"rows_impossible",
-             fmt::format("{} rows with impossible times or values were skipped",
-                         problems.impossible)});
+            {"rows_impossible", counted(problems.impossible, "row") +
+                                    " skipped: impossible times or values"});
     }
     if (problems.cut > 0) {
         warnings.push_back(
-            {"intervals_cut",
-             fmt::format(
-                 "{} intervals ended after the one they began in and were cut there",
-                 problems.cut)});
+            {"intervals_cut", counted(problems.cut, "interval") +
+                                  " cut at the end of the interval they began in"});
     }
 }
 
@@ -99,23 +96,19 @@ void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
     }
     if (alive > 0) {
         warnings.push_back(
-            {"still_recording",
-             fmt::format("{} {} still recording: this is what was written so far",
-                         alive, alive == 1 ? "process is" : "processes are")});
+            {"still_recording", "still recording in " + counted(alive, "process") +
+                                    ": this is what was written so far"});
     }
     if (dropped > 0) {
         warnings.push_back(
             {"records_dropped",
-             fmt::format(
-                 "{} records of {} {} were lost because a buffer was full: totals"
-                 " are too small",
-                 dropped, processes, processes == 1 ? "process" : "processes")});
+             counted(dropped, "record") + " lost since a buffer was full, in " +
+                 counted(processes, "process") + ": totals are too small"});
     }
     for (const auto& [problem, count] : problems) {
+        const auto& [code, text] = problem;
         warnings.push_back(
-            {problem.first, count == 1
-                                ? problem.second
-                                : fmt::format("{} ({} times)", problem.second, count)});
+            {code, count == 1 ? text : fmt::format("{} ({} times)", text, count)});
     }
 }
 
@@ -124,11 +117,10 @@ void warn_about_missing_files(const Run& run, std::vector<Warning>& warnings) {
     if (missing > 0) {
         warnings.push_back(
             {"worker_files_missing",
-             fmt::format(
-                 "{} worker {} not found: what these workers did is not known; keep"
-                 " run.db and run.db.d/ together, or carry home what 'mt-analyze"
-                 " merge' makes",
-                 missing, missing == 1 ? "file" : "files")});
+             counted(missing, "worker file") +
+                 " not found: what these workers did is not known; keep run.db and "
+                 "run.db.d/"
+                 " together, or carry home what 'mt-analyze merge' makes"});
     }
 }
 

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analyzer/load/counted.hpp"
 #include "analyzer/load/gather.hpp"
 #include "analyzer/load/open_files.hpp"
 #include "analyzer/load/run_file.hpp"
@@ -117,20 +118,16 @@ void warn_about_live_files(const OpenFiles& opened, std::vector<Warning>& warnin
                                     [](const RunFile& file) { return file.live(); });
     if (live > 0) {
         warnings.push_back(
-            {"still_recording",
-             fmt::format(
-                 "{} {} still being recorded: what comes later is not in the merged"
-                 " file",
-                 live, live == 1 ? "file is" : "files are")});
+            {"still_recording", "still being recorded: " + counted(live, "file") +
+                                    "; what comes later is not in the merged file"});
     }
 }
 
 void warn_about_skipped(std::int64_t skipped, std::vector<Warning>& warnings) {
     if (skipped > 0) {
         warnings.push_back(
-            {"rows_skipped",
-             fmt::format("{} rows refer to rows that are not there and were left out",
-                         skipped)});
+            {"rows_skipped", counted(skipped, "row") +
+                                 " left out: what they refer to is not in their file"});
     }
 }
 
