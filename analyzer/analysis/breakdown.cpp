@@ -121,7 +121,8 @@ class Sorter {
                     : groups_.group_of_iterator[static_cast<std::size_t>(iterator)];
             if (group >= 0) {
                 frame.tree = &(trees_[static_cast<std::size_t>(group)].*tree);
-                frame.node = frame.tree->child(StageTree::kRoot, interval.stage);
+                frame.node =
+                    frame.tree->child(top_of(*frame.tree, interval), interval.stage);
             }
             return frame;
         });
@@ -183,6 +184,18 @@ class Sorter {
         const StageTree::Node node = outer.tree->child(outer.node, name);
         outer.tree->add(node, interval.dur_ns, 0, outer.steady, -1);
         outer.parts_ns += interval.dur_ns;
+    }
+
+    // What encloses an outermost interval that was none when it was recorded has not
+    // ended: the process still runs, or was killed. Its parts get a row of their own.
+    static StageTree::Node top_of(StageTree& tree, const Interval& interval) {
+        if (interval.depth == 0) {
+            return StageTree::kRoot;
+        }
+        const StageTree::Node unfinished =
+            tree.child(StageTree::kRoot, tree.add_name("unfinished"));
+        tree.add(unfinished, interval.dur_ns, interval.dur_ns, false, -1);
+        return unfinished;
     }
 
     static StageTree::Node outside_of(StageTree& tree) {

@@ -75,7 +75,7 @@ RunTime measure_run_time(const Run& run, std::span<const Pass> passes,
 
     RunTime result;
     std::map<std::size_t, std::int64_t> loops;
-    std::map<std::uint16_t, std::int64_t> stages;
+    std::map<std::string, std::int64_t> stages;
     std::set<std::size_t> processes;
     std::int64_t known_ns = 0;
     for (auto& [key, coverage] : of_track) {
@@ -100,7 +100,9 @@ RunTime measure_run_time(const Run& run, std::span<const Pass> passes,
                 interval.dur_ns -
                 coverage.covered_ns(interval.start_ns, interval.end_ns());
             if (part_ns > 0) {
-                stages[interval.stage] += part_ns;
+                // An outermost interval that was none lies in one that never ended.
+                stages[interval.depth == 0 ? run.stages[interval.stage]
+                                           : "unfinished"] += part_ns;
                 known_ns += part_ns;
             }
             last_ns = std::max(last_ns, interval.end_ns());
@@ -115,7 +117,7 @@ RunTime measure_run_time(const Run& run, std::span<const Pass> passes,
     }
     const auto first_stage = static_cast<std::ptrdiff_t>(result.rows.size());
     for (const auto& [stage, total_ns] : stages) {
-        result.rows.push_back({run.stages[stage], "", total_ns});
+        result.rows.push_back({stage, "", total_ns});
     }
     std::stable_sort(result.rows.begin() + first_stage, result.rows.end(),
                      [](const RunTimeRow& a, const RunTimeRow& b) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "analyzer/analysis/report.hpp"
@@ -68,34 +70,84 @@ void find_dearest_of_body(Verdict& verdict, const PhaseReport& phase) {
     }
 }
 
-// What making a batch costs most, in the workers or, without any, inside the wait.
-void find_dearest_of_input(Verdict& verdict, const PhaseReport& phase) {
-    const Breakdown& time = phase.time;
+// The rows that making a batch consists of: in the workers or, without any, in the
+// wait.
+struct BatchRows {
+    const std::vector<StageRow>* rows = nullptr;
+    std::string_view top;
     std::int64_t batches = 0;
+    std::int64_t whole_ns = 0;
+};
+
+BatchRows rows_of_batch(const PhaseReport& phase) {
+    BatchRows result{&phase.time.worker, "fetch", 0, 0};
     for (const WorkerTime& worker : phase.workers) {
-        batches += worker.batches;
+        result.batches += worker.batches;
     }
-    if (batches > 0) {
-        const StageRow* fetch = find_top(time.worker, "fetch");
-        const std::int64_t fetch_ns = fetch == nullptr ? 0 : fetch->total_ns;
-        const StageRow* dearest = dearest_below(time.worker, "fetch");
-        const StageRow* send = dearest_below(time.worker_sender, "send");
-        if (send != nullptr &&
-            (dearest == nullptr || send->total_ns > dearest->total_ns)) {
-            dearest = send;
-        }
-        if (dearest != nullptr) {
-            verdict.input = make_leaf(*dearest, dearest->total_ns, batches, fetch_ns);
-        }
-        verdict.worker_batch_ns = ratio(fetch_ns, batches);
+    if (result.batches == 0) {
+        result.rows = &phase.time.main;
+        result.top = "loader";
+    }
+    if (const StageRow* top = find_top(*result.rows, result.top)) {
+        result.batches = result.batches > 0 ? result.batches : top->calls;
+        result.whole_ns = top->total_ns;
+    }
+    return result;
+}
+
+void find_dearest_of_input(Verdict& verdict, const PhaseReport& phase) {
+    const BatchRows batch = rows_of_batch(phase);
+    const StageRow* dearest = dearest_below(*batch.rows, batch.top);
+    const StageRow* send = dearest_below(phase.time.worker_sender, "send");
+    if (send != nullptr && (dearest == nullptr || send->total_ns > dearest->total_ns)) {
+        dearest = send;
+    }
+    if (dearest != nullptr && dearest->stage != "loader") {
+        verdict.input =
+            make_leaf(*dearest, dearest->total_ns, batch.batches, batch.whole_ns);
+    }
+    if (!phase.workers.empty()) {
+        verdict.worker_batch_ns = ratio(batch.whole_ns, batch.batches);
+    }
+}
+
+// Causes of one stage belong together, whichever batch or worker they are of.
+void find_waited_for(Verdict& verdict, const PhaseReport& phase) {
+    std::map<std::string, std::int64_t> total_ns;
+    for (const WaitCause& cause : phase.wait_causes) {
+        total_ns[cause.stage] += cause.stage.empty() ? 0 : cause.total_ns;
+    }
+    const auto most = std::max_element(
+        total_ns.begin(), total_ns.end(),
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == total_ns.end() || most->second == 0) {
         return;
     }
-    const StageRow* loader = find_top(time.main, "loader");
-    const StageRow* dearest = dearest_below(time.main, "loader");
-    if (loader != nullptr && dearest != nullptr && dearest != loader) {
-        verdict.input =
-            make_leaf(*dearest, dearest->total_ns, loader->calls, loader->total_ns);
+    WaitedFor waited;
+    waited.stage = most->first;
+    waited.share = ratio(most->second, phase.time.loader_ns);
+    // greatest cause first
+    waited.cause = std::find_if(phase.wait_causes.begin(), phase.wait_causes.end(),
+                                [&](const WaitCause& cause) {
+                                    return cause.stage == waited.stage;
+                                })
+                       ->cause;
+    const BatchRows batch = rows_of_batch(phase);
+    for (const auto* rows : {batch.rows, &phase.time.worker_sender}) {
+        std::int64_t stage_ns = 0;
+        const StageRow* row = nullptr;
+        for (const StageRow& candidate : *rows) {
+            if (candidate.stage == waited.stage && candidate.stage != "worker_start" &&
+                candidate.stage != "worker_idle") {
+                stage_ns += candidate.total_ns;
+                row = &candidate;
+            }
+        }
+        if (row != nullptr && !waited.cost) {
+            waited.cost = make_leaf(*row, stage_ns, batch.batches, batch.whole_ns);
+        }
     }
+    verdict.waited_for = std::move(waited);
 }
 
 void measure_waits(Verdict& verdict, const PhaseReport& phase) {
@@ -136,15 +188,11 @@ void count_crowded_workers(Verdict& verdict, const Report& report,
     }
 }
 
-void name_stage(Verdict& verdict, const PhaseReport& phase) {
-    const bool waits_for_first =
-        verdict.first_wait_share * 2 > verdict.wait_share && !phase.workers.empty();
+void name_stage(Verdict& verdict) {
     if (verdict.bound_by == BoundBy::compute) {
         verdict.stage = verdict.compute ? verdict.compute->stage : "step";
-    } else if (waits_for_first) {
-        verdict.stage = "worker_start";
     } else {
-        verdict.stage = verdict.input ? verdict.input->stage : "loader";
+        verdict.stage = verdict.waited_for ? verdict.waited_for->stage : "loader";
     }
 }
 
@@ -176,8 +224,9 @@ Verdict judge(const Report& report) {
                                                            : BoundBy::compute;
     find_dearest_of_body(verdict, phase);
     find_dearest_of_input(verdict, phase);
+    find_waited_for(verdict, phase);
     count_crowded_workers(verdict, report, phase);
-    name_stage(verdict, phase);
+    name_stage(verdict);
     return verdict;
 }
 

@@ -148,6 +148,9 @@ class Slicer {
         if (is(*slice.outermost, stages_.worker_start)) {
             return {"worker_start", stage, worker};
         }
+        if (is(*slice.outermost, stages_.worker_idle)) {
+            return {"worker_idle", stage, worker};
+        }
         return {};
     }
 
@@ -159,6 +162,7 @@ class Slicer {
             return batches_.interval(a).start_ns < batches_.interval(b).start_ns;
         });
         std::int64_t at_ns = from_ns;
+        Cause held;  // by nothing on record, until the batch was sent
         for (const Event& event : events) {
             const Interval& interval = batches_.interval(event);
             const bool is_send = is(interval, stages_.send);
@@ -167,14 +171,15 @@ class Slicer {
             if (is_send) {
                 add_queue(batches_.track(event), at_ns, start_ns, worker, totals);
             } else {
-                totals[{}] += start_ns - at_ns;
+                totals[held] += start_ns - at_ns;
             }
             const std::string_view name =
                 is_send ? "send" : (is(interval, stages_.pin) ? "pin" : "receive");
             totals[{name, interval.stage, is_send ? worker : -1}] += end_ns - start_ns;
             at_ns = end_ns;
+            held = Cause{"ready", -1, -1};
         }
-        totals[{}] += to_ns - at_ns;
+        totals[held] += to_ns - at_ns;
     }
 
     // Before its own send began, the sender may have been busy with another batch.

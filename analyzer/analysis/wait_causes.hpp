@@ -16,13 +16,16 @@ namespace metatrain_timing::analyzer {
 struct WaitCause {
     /// "main": the waiting thread itself did `stage` (with 0 workers everything);
     /// "worker_start": the batch's worker was not ready for work yet;
+    /// "worker_idle": its worker waited for the index of this batch;
     /// "earlier_batch": its worker was still busy in `stage` with another batch;
     /// "fetch": its worker was at work on this batch, in `stage`;
     /// "send": the batch was on its way out of the worker;
     /// "receive", "pin": another thread of the training process had it;
+    /// "ready": it had been sent, and nothing is on record that held it up: the taking
+    /// over itself, or batches before it in the queue;
     /// "unattributed": none of these is on record.
     std::string cause;
-    std::string stage;  // innermost, empty for "unattributed"
+    std::string stage;  // innermost, empty for "ready" and "unattributed"
     std::optional<std::int64_t> worker;
     std::int64_t total_ns = 0;
     double share = 0;  // of all waits of the group
@@ -31,9 +34,8 @@ struct WaitCause {
 /// The causes of each group's waits, greatest first and `unattributed` last, in the
 /// order of `groups`; those of one group add up to its waits to the nanosecond.
 ///
-/// Every instant of a wait has one cause, the first that applies of the list above but
-/// for the order of the last ones: fetch, send, receive and pin, earlier_batch,
-/// worker_start. Pure; O(n log n).
+/// What the waiting thread did comes first; the rest of a wait goes by where the batch
+/// was and, before its fetch, by what its worker did. Pure; O(n log n).
 std::vector<std::vector<WaitCause>> find_wait_causes(const Run& run,
                                                      std::span<const Pass> passes,
                                                      const PhaseGroups& groups);

@@ -252,6 +252,12 @@ std::string cause_label(const WaitCause& cause) {
     if (cause.cause == "worker_start") {
         return "worker: starting";
     }
+    if (cause.cause == "worker_idle") {
+        return "worker: waiting for the index";
+    }
+    if (cause.cause == "ready") {
+        return "batch ready, taken over";
+    }
     if (cause.cause == "earlier_batch") {
         return "worker, earlier batch: " + cause.stage;
     }
@@ -403,12 +409,12 @@ std::optional<Table> other_phase_table(const Report& report, std::size_t skip) {
     const TimeColumn time(greatest_ns);
     const TimeColumn wall(greatest_wall_ns, kSecond);
     Table table({{"phase"},
-                 {"loader", Align::left, 1},
-                 {"passes", Align::right},
+                 {"loader"},
+                 {"passes", Align::right, 2},
                  {"batches", Align::right},
                  {wall.unit(), Align::right},
-                 {"waiting", Align::right},
-                 {time.unit() + "/batch", Align::right, 2}});
+                 {"waiting", Align::right, 1},
+                 {time.unit() + "/batch", Align::right, 3}});
     for (std::size_t i = skip; i < report.phases.size(); ++i) {
         const PhaseReport& phase = report.phases[i];
         table.add_row({phase.name, phase.loader, std::to_string(phase.steps.epochs),

@@ -19,10 +19,8 @@ class Sentences {
         text += first_waits();
         if (verdict_.bound_by == BoundBy::compute) {
             text += dearest_of_body() + hidden_work();
-        } else if (verdict_.stage == "worker_start") {
-            text += hidden_work();
         } else {
-            text += dearest_of_input();
+            text += most_waited_for();
         }
         return text + crowd();
     }
@@ -68,16 +66,32 @@ class Sentences {
             leaf.stage, format_duration(leaf.per_unit_ns), format_share(leaf.share));
     }
 
-    std::string dearest_of_input() const {
-        if (!verdict_.input) {
+    std::string most_waited_for() const {
+        if (!verdict_.waited_for) {
             return " What the loader does meanwhile is not on record.";
         }
-        const Leaf& leaf = *verdict_.input;
-        return fmt::format(
-            " The dearest part of making a batch is {}: {} per batch, {}.",
-            name_of(leaf), format_duration(leaf.per_unit_ns),
-            leaf.where == Where::worker ? "in the workers"
-                                        : "in the training process itself");
+        const WaitedFor& waited = *verdict_.waited_for;
+        const std::string share = format_share(waited.share);
+        if (waited.cause == "worker_start") {
+            return fmt::format(" {} of the waits are for workers to start.", share);
+        }
+        if (waited.cause == "worker_idle") {
+            return fmt::format(
+                " In {} of the waits the worker had nothing to do: its batch was asked "
+                "for "
+                "too late.",
+                share);
+        }
+        std::string text =
+            fmt::format(" {} of the waits are for {}", share, name_of(waited.stage));
+        if (waited.cost) {
+            text += fmt::format(", which takes {} per batch in {}",
+                                format_duration(waited.cost->per_unit_ns),
+                                waited.cost->where == Where::worker
+                                    ? "the workers"
+                                    : "the training process itself");
+        }
+        return text + ".";
     }
 
     // Work in workers is never free: it is said even where no wait shows it.
@@ -87,7 +101,7 @@ class Sentences {
         }
         return fmt::format(
             " Beside it the workers spend {} on each batch, most on {} ({}).",
-            format_duration(*verdict_.worker_batch_ns), name_of(*verdict_.input),
+            format_duration(*verdict_.worker_batch_ns), name_of(verdict_.input->stage),
             format_duration(verdict_.input->per_unit_ns));
     }
 
@@ -101,16 +115,17 @@ class Sentences {
         const auto& leaf = verdict_.input;
         if (leaf && leaf->cpu_per_unit_ns &&
             leaf->per_unit_ns > 1.5 * *leaf->cpu_per_unit_ns) {
-            text += fmt::format(": {} takes {} for {} of CPU time", name_of(*leaf),
-                                format_duration(leaf->per_unit_ns),
-                                format_duration(*leaf->cpu_per_unit_ns));
+            text +=
+                fmt::format(": {} takes {} for {} of CPU time", name_of(leaf->stage),
+                            format_duration(leaf->per_unit_ns),
+                            format_duration(*leaf->cpu_per_unit_ns));
         }
         return text + ".";
     }
 
-    std::string name_of(const Leaf& leaf) const {
-        if (leaf.stage != "dataset") {
-            return "`" + leaf.stage + "`";
+    std::string name_of(const std::string& stage) const {
+        if (stage != "dataset") {
+            return "`" + stage + "`";
         }
         if (phase_.loaders.size() == 1) {
             const auto loader = static_cast<std::size_t>(phase_.loaders.front());
@@ -143,7 +158,8 @@ std::string verdict_text(const Report& report) {
 
 std::string no_steps_message(const Report& report, const std::string& path) {
     return fmt::format(
-        "{}: no steps: run {} has no loop over a DataLoader on record; 'mt-analyze runs' "
+        "{}: no steps: run {} has no loop over a DataLoader on record; 'mt-analyze "
+        "runs' "
         "lists the runs of the file",
         path, report.run->uuid.substr(0, 8));
 }
