@@ -1,5 +1,7 @@
 #include "recorder/core/src/definitions.hpp"
 
+#include <fmt/format.h>
+
 #include "recorder/core/src/utf8.hpp"
 
 namespace metatrain_timing::detail {
@@ -45,7 +47,7 @@ std::int64_t Definitions::define_iterator(std::int64_t loader, std::int64_t epoc
     iterators_.unwritten.insert(number);
     // The row needs one of the loader, even if nobody announced it.
     if (loaders_.states.try_emplace(loader, LoaderState{loader, {}}).second) {
-        loaders_.states[loader].info.name = "loader " + std::to_string(loader);
+        loaders_.states[loader].info.name = fmt::format("loader {}", loader);
         loaders_.unwritten.insert(loader);
     }
     return number;

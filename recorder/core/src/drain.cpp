@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <metatrain_timing/recorder/epoch.hpp>
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/complaints.hpp"
 #include "recorder/core/src/definitions.hpp"
-#include "recorder/core/src/epoch.hpp"
 #include "recorder/core/src/process_facts.hpp"
 #include "recorder/core/src/signal_guard.hpp"
 #include "recorder/core/src/totals.hpp"

@@ -1,5 +1,7 @@
 #include "recorder/core/src/identity.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string_view>
 #include <vector>
@@ -63,8 +65,7 @@ RunIdentity make_identity(const Environment& environment, pid_t pid,
     } else if (job) {
         run.job = name_uuid(job->job_name);
         run.attempt = job->attempt;
-        run.uuid =
-            name_uuid(job->run_name + " attempt " + std::to_string(job->attempt));
+        run.uuid = name_uuid(fmt::format("{} attempt {}", job->run_name, job->attempt));
         run.fixed_by = pid;
     } else {
         run.job = previous ? previous->job : random_uuid();
@@ -81,8 +82,8 @@ RunIdentity make_identity(const Environment& environment, pid_t pid,
 }
 
 std::string run_variable(const RunIdentity& identity) {
-    return identity.uuid + "/" + std::to_string(identity.attempt) + "/" + identity.job +
-           "/" + std::to_string(identity.fixed_by);
+    return fmt::format("{}/{}/{}/{}", identity.uuid, identity.attempt, identity.job,
+                       identity.fixed_by);
 }
 
 ParentLife parent_life(const Environment& environment) {

@@ -2,8 +2,8 @@
 
 #include <bit>
 
+#include <metatrain_timing/recorder/epoch.hpp>
 #include "recorder/core/src/clock.hpp"
-#include "recorder/core/src/epoch.hpp"
 #include "recorder/core/src/recorder.hpp"
 #include "recorder/core/src/thread_state.hpp"
 
@@ -97,15 +97,17 @@ OpenInterval begin_at_depth(StageId stage, bool with_cpu) noexcept {
     frame.context = state->context;
     frame.serial = serial;
     frame.stage = static_cast<std::uint16_t>(stage);
+    frame.start_ns = detail::monotonic_ns();
     if (with_cpu) {
         frame.cpu_start_ns = detail::thread_cpu_ns();
     }
-    frame.start_ns = detail::monotonic_ns();
     state->open.push(frame);
     return {depth, serial};
 }
 
-void record_innermost(ThreadState& state, std::int64_t end_ns) noexcept {
+/// `cpu_ns`: the thread's CPU time at the end, -1 if it was not read.
+void record_innermost(ThreadState& state, std::int64_t end_ns,
+                      std::int64_t cpu_ns) noexcept {
     const OpenFrame frame = state.open.pop();
     Record record;
     record.start_ns = frame.start_ns;
@@ -116,7 +118,8 @@ void record_innermost(ThreadState& state, std::int64_t end_ns) noexcept {
     if (frame.cpu_start_ns < 0) [[likely]] {
         append(state, record);
     } else {
-        append_with_cpu(state, record, detail::thread_cpu_ns() - frame.cpu_start_ns);
+        const std::int64_t cpu_end_ns = cpu_ns >= 0 ? cpu_ns : detail::thread_cpu_ns();
+        append_with_cpu(state, record, cpu_end_ns - frame.cpu_start_ns);
     }
 }
 
@@ -154,9 +157,13 @@ void end(OpenInterval open) noexcept {
     if (state == nullptr || !state->open.is_open(open.depth, open.serial)) {
         return;
     }
+    // CPU time is read by a system call, where a busy machine takes the CPU away: inside
+    // the interval, not in a gap of its parent.
+    const std::int64_t cpu_ns =
+        state->open.innermost_has_cpu() ? detail::thread_cpu_ns() : -1;
     const std::int64_t now = detail::monotonic_ns();
     while (state->open.depth() > open.depth) {
-        record_innermost(*state, now);
+        record_innermost(*state, now, cpu_ns);
     }
 }
 
@@ -170,7 +177,7 @@ void cancel(OpenInterval open) noexcept {
     }
     const std::int64_t now = detail::monotonic_ns();
     while (state->open.depth() > open.depth + 1) {
-        record_innermost(*state, now);
+        record_innermost(*state, now, -1);
     }
     state->open.pop();
 }

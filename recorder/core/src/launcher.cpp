@@ -1,5 +1,6 @@
 #include "recorder/core/src/launcher.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -76,8 +77,8 @@ std::string launcher_process(const std::string& variable) {
 }
 
 std::string address(const Environment& environment) {
-    return environment("MASTER_ADDR").value_or("") + ":" +
-           environment("MASTER_PORT").value_or("");
+    return fmt::format("{}:{}", environment("MASTER_ADDR").value_or(""),
+                       environment("MASTER_PORT").value_or(""));
 }
 
 // Where all ranks are on this host they have one launcher process, which tells two
@@ -96,11 +97,13 @@ LaunchedJob torchrun_job(const Environment& environment, const std::string& id,
     LaunchedJob job;
     job.launcher = "torchrun";
     job.attempt = number_of(environment, "TORCHELASTIC_RESTART_COUNT").value_or(0) + 1;
-    job.job_name = "torchrun " + id + " " + environment("MASTER_ADDR").value_or("");
+    job.job_name =
+        fmt::format("torchrun {} {}", id, environment("MASTER_ADDR").value_or(""));
     if (id == "none") {
-        job.job_name += " " + (launcher.empty() ? address(environment) : launcher);
+        job.job_name +=
+            fmt::format(" {}", launcher.empty() ? address(environment) : launcher);
     }
-    job.run_name = job.job_name + " " + launcher;
+    job.run_name = fmt::format("{} {}", job.job_name, launcher);
     return job;
 }
 
@@ -108,8 +111,9 @@ LaunchedJob slurm_job(const Environment& environment, const std::string& id) {
     LaunchedJob job;
     job.launcher = "slurm";
     job.attempt = number_of(environment, "SLURM_RESTART_COUNT").value_or(0) + 1;
-    job.job_name = "slurm " + environment("SLURM_CLUSTER_NAME").value_or("") + " " +
-                   id + "." + environment("SLURM_STEP_ID").value_or("");
+    job.job_name =
+        fmt::format("slurm {} {}.{}", environment("SLURM_CLUSTER_NAME").value_or(""),
+                    id, environment("SLURM_STEP_ID").value_or(""));
     job.run_name = job.job_name;
     return job;
 }
@@ -126,7 +130,7 @@ std::optional<LaunchedJob> mpi_job(const Environment& environment) {
         for (const char* name :
              {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID"}) {
             if (const auto id = environment(name)) {
-                job.job_name += " " + *id;
+                job.job_name += fmt::format(" {}", *id);
                 break;
             }
         }
@@ -134,8 +138,8 @@ std::optional<LaunchedJob> mpi_job(const Environment& environment) {
         if (!local_size) {
             local_size = number_of(environment, "MPI_LOCALNRANKS");
         }
-        job.job_name +=
-            " " + launcher_if_local(local_size, rank->world_size, variables.rank);
+        job.job_name += fmt::format(
+            " {}", launcher_if_local(local_size, rank->world_size, variables.rank));
         job.run_name = job.job_name;
         return job;
     }
@@ -150,9 +154,10 @@ std::optional<LaunchedJob> hand_made_job(const Environment& environment) {
     }
     LaunchedJob job;
     job.launcher = "environment";
-    job.job_name = "ranks " + address(environment) + " " +
-                   launcher_if_local(number_of(environment, "LOCAL_WORLD_SIZE"),
-                                     rank->world_size, "RANK");
+    job.job_name =
+        fmt::format("ranks {} {}", address(environment),
+                    launcher_if_local(number_of(environment, "LOCAL_WORLD_SIZE"),
+                                      rank->world_size, "RANK"));
     job.run_name = job.job_name;
     return job;
 }

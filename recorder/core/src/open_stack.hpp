@@ -51,6 +51,11 @@ class OpenStack {
         depth_.store(depth + 1, std::memory_order_release);
     }
 
+    /// Owner, after `depth() > 0`: whether the innermost frame measures CPU time.
+    bool innermost_has_cpu() const noexcept {
+        return frames_[depth() - 1].cpu_start_ns.load(std::memory_order_relaxed) >= 0;
+    }
+
     /// Owner: takes the innermost frame off.
     OpenFrame pop() noexcept {
         const std::uint32_t depth = this->depth() - 1;

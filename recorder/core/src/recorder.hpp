@@ -12,10 +12,10 @@
 
 #include <metatrain_timing/recorder/recorder.hpp>
 
+#include <metatrain_timing/recorder/epoch.hpp>
 #include "recorder/core/src/complaints.hpp"
 #include "recorder/core/src/definitions.hpp"
 #include "recorder/core/src/drain.hpp"
-#include "recorder/core/src/epoch.hpp"
 #include "recorder/core/src/identity.hpp"
 #include "recorder/core/src/names.hpp"
 #include "recorder/core/src/thread_registry.hpp"

@@ -5,7 +5,8 @@
 
 namespace metatrain_timing::detail {
 
-/// What the hot path looks at to see whether it may record: 0 is off.
+/// Not for callers, but here so that `Interval` need not call anything where recording
+/// is off. What the hot path looks at to see whether it may record: 0 is off.
 ///
 /// The upper half numbers the recording's life in this process tree: a new one begins
 /// with `start()` and in each forked child, and nothing a thread keeps from an older
