@@ -102,11 +102,11 @@ std::string format_count(std::int64_t count, const std::string& noun,
 
 std::string format_time(std::int64_t unix_ns) {
     const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
-    std::tm utc{};
-    if (unix_ns <= 0 || gmtime_r(&seconds, &utc) == nullptr) {
+    std::tm local{};
+    if (unix_ns <= 0 || localtime_r(&seconds, &local) == nullptr) {
         return "unknown time";
     }
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", utc);
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
 }
 
 }  // namespace metatrain_timing::analyzer

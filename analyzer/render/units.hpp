@@ -27,7 +27,7 @@ std::string format_fixed(double value, int decimals);
 std::string format_count(std::int64_t count, const std::string& noun,
                          const std::string& plural = "");
 
-/// "2026-11-29 14:02:11 UTC", or "unknown time" for 0 and what no calendar holds.
+/// "2026-11-29 14:02:11", local time; "unknown time" for 0 and what no calendar holds.
 std::string format_time(std::int64_t unix_ns);
 
 }  // namespace metatrain_timing::analyzer

@@ -44,6 +44,7 @@ class Sentences {
     // The steady step hides them.
     std::string first_waits() const {
         if (verdict_.first_wait_share < kFirstWaitCounts ||
+            verdict_.first_wait_ns < 2 * verdict_.steady_wait_ns.value_or(0) ||
             phase_.steps.micro_steps <= phase_.steps.epochs) {
             return "";
         }
@@ -71,7 +72,8 @@ class Sentences {
             return " What the loader does meanwhile is not on record.";
         }
         const WaitedFor& waited = *verdict_.waited_for;
-        const std::string share = format_share(waited.share);
+        const std::string share =
+            waited.share >= 0.995 ? "All" : format_share(waited.share);
         if (waited.cause == "worker_start") {
             return fmt::format(" {} of the waits are for workers to start.", share);
         }

@@ -10,7 +10,8 @@ namespace metatrain_timing::analyzer {
 /// recorded: not yet escaped.
 std::string verdict_text(const Report& report);
 
-/// The error of a report without any phase: a report on nothing would look like a finding.
+/// The error of a report without any phase: a report on nothing would look like a
+/// finding.
 std::string no_steps_message(const Report& report, const std::string& path);
 
 }  // namespace metatrain_timing::analyzer

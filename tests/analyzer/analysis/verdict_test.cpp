@@ -1,0 +1,199 @@
+#include "analyzer/analysis/verdict.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyzer/analysis/report.hpp"
+#include "analyzer/render/verdict_text.hpp"
+#include "tests/support/model_builder.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+using test::ModelBuilder;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t kMs = ModelBuilder::kMillisecond;
+
+// Ten steps: a wait in which the training process itself reads samples and collates,
+// and a body of `forward`.
+struct InProcess {
+    double dataset_ms = 0;
+    double collate_ms = 0;
+    double forward_ms = 0;
+
+    Run build() const {
+        ModelBuilder run;
+        const auto pass = run.iterator(run.loader(run.main(), "data", 0), "train");
+        double at = 0;
+        for (int turn = 0; turn < 10; ++turn) {
+            const test::At where{pass, turn, turn};
+            const double read = at + dataset_ms;
+            const double body = read + collate_ms;
+            const double end = body + forward_ms;
+            run.add(run.main(), "loader", at, body, where);
+            run.add(run.main(), "fetch", at, body, where);
+            run.add(run.main(), "dataset", at, read, where);
+            run.add(run.main(), "collate", read, body, where);
+            run.add(run.main(), "step", body, end, where);
+            run.add(run.main(), "forward", body, end, where);
+            run.add(run.main(), "optimizer", end, end, where);
+            at = end;
+        }
+        return run.build();
+    }
+};
+
+TEST(Verdict, GoesByTheShareOfWaits) {
+    const auto bound_by = [](double wait_ms) {
+        const auto run = InProcess{wait_ms, 0, 100 - wait_ms}.build();
+        return make_report(run).verdict.bound_by;
+    };
+    EXPECT_EQ(bound_by(9), BoundBy::compute);
+    EXPECT_EQ(bound_by(10), BoundBy::mixed);
+    EXPECT_EQ(bound_by(29), BoundBy::mixed);
+    EXPECT_EQ(bound_by(30), BoundBy::input);
+}
+
+TEST(Verdict, NamesGetitemOfTheDatasetThatIsWaitedFor) {
+    const auto run = InProcess{760, 1, 30}.build();
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
+    EXPECT_EQ(report.verdict.stage, "dataset");
+    EXPECT_EQ(
+        verdict_text(report),
+        "Input-bound: 96 % of the time is waiting for data, 761 ms of a 791 ms step. "
+        "All of the waits are for `__getitem__` of data.Dataset, which takes 760 ms "
+        "per batch in the training process itself.");
+}
+
+TEST(Verdict, NamesTheDearestStageOfAComputeBoundStep) {
+    const auto run = InProcess{1, 1, 98}.build();
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
+    EXPECT_EQ(report.verdict.stage, "forward");
+    EXPECT_EQ(
+        verdict_text(report),
+        "Compute-bound: 2.0 % of the time is waiting for data, 2.00 ms of a 100 ms "
+        "step. The dearest stage is `forward`: 98.0 ms per step, 100 % of the loop's "
+        "body.");
+}
+
+// One worker makes each batch in `fetch_ms`, all of it collate; the body takes
+// `body_ms`, and the wait is what is left.
+Run with_worker(double fetch_ms, double body_ms, double cpu_ms = -1) {
+    ModelBuilder run;
+    const auto loader = run.loader(run.main(), "data", 8);
+    const auto pass = run.iterator(loader, "train");
+    const auto worker = run.worker(loader, 0, 0, 10'000);
+    const double wait_ms = fetch_ms > body_ms ? fetch_ms - body_ms : 0.5;
+    double at = fetch_ms - wait_ms;
+    double fetch_at = 0;
+    for (int turn = 0; turn < 10; ++turn) {
+        const test::At where{pass, turn, turn};
+        run.add(worker, "fetch", fetch_at, fetch_at + fetch_ms, {pass, turn});
+        run.add(worker, "collate", fetch_at, fetch_at + fetch_ms,
+                {pass, turn, -1,
+                 cpu_ms < 0 ? -1 : static_cast<std::int64_t>(cpu_ms) * kMs});
+        fetch_at += fetch_ms;
+        run.add(run.main(), "loader", at, at + wait_ms, where);
+        run.add(run.main(), "step", at + wait_ms, at + wait_ms + body_ms, where);
+        run.add(run.main(), "backward", at + wait_ms, at + wait_ms + body_ms, where);
+        run.add(run.main(), "optimizer", at + wait_ms + body_ms, at + wait_ms + body_ms,
+                where);
+        at += wait_ms + body_ms;
+    }
+    run.run().processes.front().environment = {{"cpu.granted", "2"}};
+    return run.build();
+}
+
+TEST(Verdict, NeverLetsHiddenWorkLookFree) {
+    const auto run = with_worker(40, 50);
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
+    EXPECT_THAT(verdict_text(report),
+                HasSubstr("Beside it the workers spend 40.0 ms on each batch, most on "
+                          "`collate` (40.0 ms)."));
+}
+
+TEST(Verdict, NamesTheStageOfTheWorkersThatIsWaitedFor) {
+    const auto run = with_worker(80, 40);
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
+    EXPECT_EQ(report.verdict.stage, "collate");
+    EXPECT_THAT(verdict_text(report),
+                HasSubstr("All of the waits are for `collate`, which takes 80.0 ms per "
+                          "batch in the workers."));
+}
+
+TEST(Verdict, CountsWorkersAgainstTheCpusGranted) {
+    const auto run = with_worker(80, 40, 20);
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.crowded_workers, 8);
+    EXPECT_THAT(
+        verdict_text(report),
+        HasSubstr(
+            "8 workers on 2 CPUs: `collate` takes 80.0 ms for 20.0 ms of CPU time."));
+}
+
+TEST(Verdict, SaysNothingOfCpusThatSuffice) {
+    auto run = with_worker(80, 40, 20);
+    run.processes.front().environment = {{"cpu.granted", "8"}};
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.crowded_workers, std::nullopt);
+    EXPECT_THAT(verdict_text(report), Not(HasSubstr("CPU")));
+}
+
+TEST(Verdict, BlamesTheStartOfWorkersForSlowFirstBatches) {
+    ModelBuilder builder;
+    const auto loader = builder.loader(builder.main(), "data", 1);
+    double at = 0;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        const auto pass = builder.iterator(loader, "train");
+        const auto worker = builder.worker(loader, 0, static_cast<std::int64_t>(at),
+                                           static_cast<std::int64_t>(at) + 2000);
+        builder.add(worker, "worker_start", at, at + 990, {pass, -1});
+        builder.add(worker, "fetch", at + 990, at + 1000, {pass, 0});
+        for (int turn = 0; turn < 5; ++turn) {
+            const double wait = turn == 0 ? 1000 : 1;
+            const test::At where{pass, turn, 5 * epoch + turn};
+            builder.add(builder.main(), "loader", at, at + wait, where);
+            builder.add(builder.main(), "step", at + wait, at + wait + 99, where);
+            builder.add(builder.main(), "optimizer", at + wait, at + wait + 9, where);
+            at += wait + 99;
+        }
+    }
+    const auto run = builder.build();
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.stage, "worker_start");
+    EXPECT_THAT(
+        verdict_text(report),
+        HasSubstr("1.00 ms of a 100 ms step. The first batch of an epoch is waited "
+                  "for 1.00 s: 67 % of the time. 99 % of the waits are for workers "
+                  "to start."));
+}
+
+TEST(Verdict, IsUnknownWithoutACompleteStep) {
+    ModelBuilder builder;
+    const auto pass = builder.iterator(builder.loader(builder.main(), "data", 0),
+                                       "evaluation", false);
+    builder.add(builder.main(), "loader", 0, 10, {pass, 0, 0});
+    builder.add_open(builder.main(), "step", 10, {pass, 0, 0});
+    const auto run = builder.build();
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::unknown);
+    EXPECT_EQ(report.verdict.stage, "");
+    EXPECT_EQ(verdict_text(report), "Unknown: 0 complete steps, 1 partial.");
+}
+
+}  // namespace
+}  // namespace metatrain_timing::analyzer
