@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._guard import guarded
 
 # Words of an option's name whose value stays out of the recording.
 _SECRET = r"(?:token|passw(?:or)?d|passphrase|secret|api[-_]?key|key|credentials?|auth)"
@@ -91,6 +92,7 @@ def continues_previous() -> bool:
     )
 
 
+@guarded
 def gather() -> None:
     """Note the facts once, when the training has imported what it needs."""
     global _gathered  # noqa: PLW0603

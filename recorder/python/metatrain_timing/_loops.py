@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from . import _native
+from ._guard import guarded
 from ._native import begin, cancel, end, set_context
 
 STEP = _native.stage("step")
@@ -149,6 +150,7 @@ def steps_done() -> int:
 
 
 # --- waits ----------------------------------------------------------------------------
+@guarded
 def begin_wait(pass_: Pass, frame: FrameType) -> Loop | None:
     """
     A batch of a pass is asked for.
@@ -171,6 +173,7 @@ def begin_wait(pass_: Pass, frame: FrameType) -> Loop | None:
     return loop
 
 
+@guarded
 def note_wait(pass_: Pass) -> None:
     """
     Tell the recorder who waits for a pass, and in which phase of the user.
@@ -184,6 +187,7 @@ def note_wait(pass_: Pass) -> None:
         _set_phase(pass_, thread.phases[-1])
 
 
+@guarded
 def end_wait(loop: Loop | None, pass_: Pass, batch: int) -> None:
     """
     A batch was delivered: the body begins.
@@ -200,6 +204,7 @@ def end_wait(loop: Loop | None, pass_: Pass, batch: int) -> None:
         _open_body(loop, pass_.number, batch)
 
 
+@guarded
 def exhausted(asker: Asker) -> None:
     """
     There are no more batches: its loop is over, unless it goes on with another loader.
@@ -219,6 +224,7 @@ def exhausted(asker: Asker) -> None:
             return
 
 
+@guarded
 def left(asker: Asker) -> None:
     """
     A pass was left before its end: its iterator died, or was begun anew.
@@ -239,6 +245,7 @@ def left(asker: Asker) -> None:
 
 
 # --- turns that a call begins and ends ------------------------------------------------
+@guarded
 def begin_turn(asker: Asker, frame: FrameType) -> Turn | None:
     """
     A loop asks something that in turn asks loaders: one turn, however many waits.
@@ -254,6 +261,7 @@ def begin_turn(asker: Asker, frame: FrameType) -> Turn | None:
     return turn
 
 
+@guarded
 def end_turn(turn: Turn, delivered: bool) -> None:
     """
     The asked one answers: the body begins, if there was a batch.
@@ -268,6 +276,7 @@ def end_turn(turn: Turn, delivered: bool) -> None:
 
 
 # --- what happens in a body -----------------------------------------------------------
+@guarded
 def training_seen() -> None:
     """A backward or optimizer call: the innermost loop's passes are training."""
     if thread.waiting or thread.fetching:
@@ -284,6 +293,7 @@ def training_seen() -> None:
             _set_phase(pass_, "train")
 
 
+@guarded
 def make_training(loop: Loop) -> None:
     """
     Let each body of a loop be a training step, in a program without optimizers.
@@ -297,6 +307,7 @@ def make_training(loop: Loop) -> None:
             _set_phase(pass_, "train")
 
 
+@guarded
 def optimizer_stepped(optimizer: object) -> None:
     """
     An optimizer made its step.

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import _facts, _loops, _native, _session
+from .._guard import guarded
 from .._loops import Pass, thread
 from .._native import add, begin, cancel, context, end, now_ns, set_context
 from . import fetch, loaders, pin, transport, worker
@@ -107,7 +108,8 @@ def pass_of(iterator: Any) -> Pass | None:
     return getattr(iterator, "__dict__", {}).get(_ATTRIBUTE)
 
 
-def _begin_pass(iterator: Any, loader: Any) -> Pass:
+@guarded
+def _begin_pass(iterator: Any, loader: Any) -> Pass | None:
     pass_ = loaders.begin_pass(loader)
 
     def died(_reference: Any) -> None:
@@ -141,10 +143,10 @@ def _iterator_init(original: Callable[..., None]) -> Callable[..., None]:
 def _workers_init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-        if not _native.recording():
+        pass_ = _begin_pass(self, loader) if _native.recording() else None
+        if pass_ is None:
             original(self, loader, *args, **kwargs)
             return
-        pass_ = _begin_pass(self, loader)
         pin.watch(self)
         before = context()
         set_context(pass_.number, -1, before[2])
@@ -171,6 +173,9 @@ def _reset(original: Callable[..., None]) -> Callable[..., None]:
         _loops.left(earlier)
         earlier.reference = None
         pass_ = _begin_pass(self, loader)
+        if pass_ is None:
+            original(self, loader, first_iter, *args, **kwargs)
+            return
         before, receiving = context(), thread.receiving
         set_context(pass_.number, -1, before[2])
         thread.receiving = earlier  # what it left in the queue comes first

@@ -22,6 +22,8 @@ HOOKS = {
     "metatrain.utils.transfer": "metatrain_step",
     "metatrain.utils.evaluate_model": "metatrain_step",
     "metatrain.utils.loss": "metatrain_step",
+    "metatrain.utils.per_atom": "metatrain_step",
+    "metatrain.utils.metrics": "metatrain_step",
     "metatrain.utils.abc": "metatrain_options",
     "metatrain.cli.train": "metatrain_options",
     "metatrain.utils.timing": "metatrain_timing_module",

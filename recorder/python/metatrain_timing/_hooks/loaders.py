@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from .. import _facts, _loops, _native, _session
+from .._guard import guarded
 
 # Frames in these packages do not count as the place where a loader was made.
 _NOT_A_PLACE = ("torch.", "torchdata.", "metatrain_timing.", "metatrain.utils.data.")
@@ -38,6 +39,7 @@ def forget() -> None:
         record.epochs = 0
 
 
+@guarded
 def note_made(loader: Any, frame: FrameType | None) -> None:
     """
     Remember where a loader was made.
@@ -139,7 +141,9 @@ def _short(place: str) -> str:
 
 
 def _facts_of(loader: Any, place: str) -> dict[str, Any]:
-    sampler = loader.batch_sampler if loader.batch_sampler else loader.sampler
+    # Not by truth: that would ask the user's sampler for its length.
+    batched = loader.batch_sampler is not None
+    sampler = loader.batch_sampler if batched else loader.sampler
     own_sampler = getattr(sampler, "sampler", None)  # of torch's BatchSampler
     workers = int(loader.num_workers)
     batch_size, prefetch = loader.batch_size, loader.prefetch_factor

@@ -1,4 +1,8 @@
-"""metatrain's functions in the body of a loop: `h2d`, `forward`, `loss` and others."""
+"""metatrain's functions in the body of a loop: `h2d`, `forward`, `loss` and others.
+
+Methods of torch modules are not among them: TorchScript compiles those when metatrain
+exports its model, and cannot compile a wrapper.
+"""
 
 import functools
 from collections.abc import Callable
@@ -10,37 +14,49 @@ from .._loops import thread
 from .._native import begin, end, inside
 from .patching import Point, replace
 
-_SYSTEMS = ("systems",)
-_UPDATE = ("self", "predictions", "targets")
 
-# Where, and the stage that a call there is.
+def _point(module: str, name: str, *parameters: str, gives: str) -> tuple[Point, str]:
+    return Point(f"metatrain.{module}", name, parameters or None, gives), gives
+
+
+# What is wrapped, and the stage that a call there is, by module.
 POINTS = {
-    "metatrain.utils.transfer": (
-        # A TorchScript function: without a signature, and trainers bind it by name.
-        (Point("metatrain.utils.transfer", "batch_to", None, "h2d"), "h2d"),
-    ),
-    "metatrain.utils.evaluate_model": (
-        (
-            Point(
-                "metatrain.utils.evaluate_model",
-                "evaluate_model",
-                ("model", "systems"),
-                "forward",
-            ),
-            "forward",
-        ),
-    ),
-    "metatrain.utils.loss": (
-        (
-            Point(
-                "metatrain.utils.loss",
-                "LossAggregator.compute",
-                ("self", "predictions", "targets"),
-                "loss",
-            ),
-            "loss",
-        ),
-    ),
+    # A TorchScript function: without a signature.
+    "metatrain.utils.transfer": [_point("utils.transfer", "batch_to", gives="h2d")],
+    "metatrain.utils.evaluate_model": [
+        _point(
+            "utils.evaluate_model",
+            "evaluate_model",
+            "model",
+            "systems",
+            gives="forward",
+        )
+    ],
+    "metatrain.utils.loss": [
+        _point(
+            "utils.loss",
+            "LossAggregator.compute",
+            "self",
+            "predictions",
+            "targets",
+            gives="loss",
+        )
+    ],
+    "metatrain.utils.per_atom": [
+        _point(
+            "utils.per_atom",
+            "average_by_num_atoms",
+            "tensor_map_dict",
+            "systems",
+            gives="per_atom",
+        )
+    ],
+    "metatrain.utils.metrics": [
+        _point(
+            "utils.metrics", f"{name}.update", "self", "predictions", gives="metrics"
+        )
+        for name in ("RMSEAccumulator", "MAEAccumulator")
+    ],
 }
 
 

@@ -23,6 +23,20 @@ def install() -> None:
     )
 
 
+def is_batch(item: object) -> bool:
+    """
+    Whether an item of a result queue is a batch, not a signal to the training process.
+
+    :param item: what a worker sent.
+    """
+    if type(item) is not tuple or len(item) != 2 or type(item[0]) is not int:
+        return False
+    data = item[1]
+    if type(data) is tuple and data:  # of torchdata: with the state of the worker
+        data = data[0]
+    return type(data).__name__ != "_IterableDatasetStopIteration"
+
+
 def expect(item: tuple[int, Any], iterator: int) -> None:
     """
     Announce a batch that is about to be put into a queue.
@@ -58,7 +72,7 @@ def _timed_pickler(original: Any) -> Any:
                 return original_loads(*args, **kwargs)
             start_ns = now_ns()
             item = original_loads(*args, **kwargs)
-            if type(item) is tuple and len(item) == 2 and type(item[0]) is int:
+            if is_batch(item):
                 thread.received = item[0]
                 add(
                     RECEIVE,

@@ -12,6 +12,7 @@ from typing import Any
 from torch.utils.data._utils import worker as torch_worker
 
 from .. import _native, _session, _startup
+from .._guard import guarded
 from .._loops import Pass, thread
 from .._native import add, begin, cancel, end, now_ns, set_context
 from . import transport, worker_entry
@@ -140,11 +141,17 @@ class WorkerLoop:
         facts = self.facts or _starting.facts
         _starting.facts = None
         if facts is not None and _native.recording():
-            bound = inspect.signature(self.original).bind(*args, **kwargs).arguments
-            _Worker(facts).attach(
-                int(bound["worker_id"]), bound["index_queue"], bound["data_queue"]
-            )
+            self._introduce(facts, args, kwargs)
         self.original(*args, **kwargs)
+
+    @guarded
+    def _introduce(
+        self, facts: WorkerFacts, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        bound = inspect.signature(self.original).bind(*args, **kwargs).arguments
+        _Worker(facts).attach(
+            int(bound["worker_id"]), bound["index_queue"], bound["data_queue"]
+        )
 
 
 class _Worker:
@@ -213,6 +220,6 @@ class _Worker:
         set_context(self._number)
 
     def _noted_put(self, item: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(item) is tuple and type(item[0]) is int:
+        if transport.is_batch(item):
             transport.expect(item, self._number)
         return self._put(item, *args, **kwargs)
