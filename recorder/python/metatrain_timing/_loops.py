@@ -9,6 +9,7 @@ nested in it.
 
 import dis
 import functools
+import sys
 import threading
 from types import CodeType, FrameType
 from typing import Any, ClassVar
@@ -287,6 +288,11 @@ def training_seen() -> None:
     loop = thread.stack[-1]
     if loop.touched:
         return
+    if len(thread.stack) > 1:  # an inner loop may have been left without a trace
+        _close_left(sys._getframe(1))
+        if not thread.stack:
+            return
+        loop = thread.stack[-1]
     loop.touched = True
     for pass_ in loop.passes:
         if pass_.phase is None:
@@ -321,9 +327,12 @@ def optimizer_stepped(optimizer: object) -> None:
     if thread.stack:
         thread.stack[-1].stepped = True
         return
-    count = _Steps.loopless.get(id(optimizer), 0) + 1
-    _Steps.loopless[id(optimizer)] = count
-    if count >= max(_Steps.loopless.values()):
+    rounds = _Steps.loopless
+    newest = max(rounds.values(), default=0)
+    # One that was not seen before takes part in the round that is going on.
+    count = rounds.get(id(optimizer), max(newest - 1, 0)) + 1
+    rounds[id(optimizer)] = count
+    if count > newest:
         _Steps.done += 1
         set_context(-1, -1, _Steps.done)
         _native.turn_ended()

@@ -1,0 +1,262 @@
+"""The API of metatrain's timing module and what we add, in programs without torch."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.python.support.recording import Outcome, Recording, environment_for
+
+Record = Callable[..., Outcome]
+
+NAMES = (
+    "COLLATE_STAGES ENABLED STEP_BREAKDOWN TOP_STAGES TRANSFORM_PREFIX count_systems "
+    "enable report reset timed timed_iter timed_transform"
+).split()
+
+
+def run(code: str, folder: Path, **environment: str) -> str:
+    """Run a piece of code with recording as the environment says; its stdout."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment_for(None, environment),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def outcome(record_once: Record) -> Outcome:
+    return record_once("plain.py", "--report")
+
+
+@pytest.fixture(scope="module")
+def recording(outcome: Outcome) -> Recording:
+    return outcome.recording
+
+
+def test_the_names_are_those_of_metatrains_module(tmp_path: Path) -> None:
+    out = run(
+        "from metatrain_timing import timing\n"
+        "import metatrain_timing\n"
+        "print(*sorted(timing.__all__))\n"
+        "print(all(hasattr(metatrain_timing, name) for name in timing.__all__))\n"
+        "print(timing.TOP_STAGES, timing.STEP_BREAKDOWN, timing.COLLATE_STAGES)\n"
+        "print(timing.TRANSFORM_PREFIX, timing.ENABLED)",
+        tmp_path,
+    )
+    assert out.splitlines() == [
+        " ".join(sorted(NAMES)),
+        "True",
+        "('loader', 'step') ('unpack', 'h2d', 'forward', 'loss', 'backward', "
+        "'optimizer') ('group_and_join', 'transforms', 'serialize')",
+        "transforms/ False",
+    ]
+
+
+def test_a_body_and_a_wait_for_each_item(recording: Recording) -> None:
+    assert recording.count("loader") == recording.count("step") == 6 + 3
+    assert recording.count("loader_end") == 0
+
+
+def test_without_torch_each_body_is_a_training_step(recording: Recording) -> None:
+    assert [row.step for row in recording.of("step", phase="train")] == list(range(6))
+    assert [row.step for row in recording.of("step", phase="evaluation")] == [6] * 3
+
+
+def test_transforms_have_the_name_of_what_is_called(recording: Recording) -> None:
+    assert recording.count("transforms/center") == 6
+    assert recording.count("transforms/Rotate") == 6
+
+
+def test_a_decorated_function_is_recorded_and_stays_itself(
+    recording: Recording,
+) -> None:
+    assert recording.count("decorated") == 6
+
+
+def test_structures_and_atoms_are_counted(recording: Recording) -> None:
+    def total(name: str) -> float:
+        return sum(row.value for row in recording.counters if row.name == name)
+
+    assert (total("structures"), total("atoms"), total("tokens")) == (12, 42, 30)
+
+
+def test_the_report_groups_stages_of_training(outcome: Outcome) -> None:
+    lines = [line.split() for line in outcome.out.splitlines()]
+    assert lines[0] == ["stage", "calls", "ms/call", "%", "of", "step"]
+    assert [line[:2] for line in lines[1:3]] == [["loader", "6"], ["step", "6"]]
+    shares = [float(line[3]) for line in lines[1:3]]
+    assert sum(shares) == pytest.approx(100, abs=0.11)
+    assert lines[3][:3] == ["breakdown", "of", "`step`:"]
+    assert [line[:2] for line in lines[4:6]] == [["unpack", "6"], ["forward", "6"]]
+    assert float(lines[5][2]) >= 2.0  # forward sleeps
+    assert lines[6][:2] == ["collate", "function"]
+    assert [line[0] for line in lines[7:9]] == [
+        "transforms/Rotate",
+        "transforms/center",
+    ]
+    assert lines[9] == ["other:"]
+    assert [line[0] for line in lines[10:]] == [
+        "decorated",
+        "phase/evaluation",
+        "atoms/s",
+        "structures/s",
+        "tokens/s",
+    ]
+    atoms, structures = float(lines[-3][1]), float(lines[-2][1])
+    assert atoms == pytest.approx(structures * 3.5, rel=0.01)
+
+
+def test_off_nothing_is_recorded_and_nothing_is_measured(tmp_path: Path) -> None:
+    out = run(
+        "from metatrain_timing import timing\n"
+        "items = [1, 2]\n"
+        "print(type(timing.timed_iter(items, 'loader', 'step')).__name__)\n"
+        "with timing.timed('a'): pass\n"
+        "with timing.timed_transform(print): pass\n"
+        "timing.count_systems(None)\n"  # not even looked at
+        "print(timing.report())",
+        tmp_path,
+    )
+    assert out.splitlines()[0] == "list_iterator"
+    assert "METATRAIN_TIMING=1" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_switch_of_metatrain_turns_it_on(tmp_path: Path) -> None:
+    out = run(
+        "from metatrain_timing import timing\n"
+        "with timing.timed('a'): pass\n"
+        "print(timing.ENABLED, timing.report())",
+        tmp_path,
+        METATRAIN_TIMING="1",
+        TMPDIR=str(tmp_path),
+    )
+    assert out.startswith("True stage")
+    assert out.splitlines()[-1].split()[:2] == ["a", "1"]
+    assert list(tmp_path.iterdir()) == []  # its private folder is gone
+
+
+def test_enable_records_from_then_on_and_reset_forgets(tmp_path: Path) -> None:
+    out = run(
+        "import metatrain_timing as mt\n"
+        "from metatrain_timing import timing\n"
+        "with mt.timed('before'): pass\n"
+        "mt.enable()\n"
+        "with mt.timed('early'): pass\n"
+        "mt.count('things', 2)\n"
+        "mt.reset()\n"
+        "with mt.timed('late'): pass\n"
+        "report = mt.report()\n"
+        "print(mt.ENABLED, timing.ENABLED)\n"
+        "print(*(name in report for name in ('before', 'early', 'late', 'things')))",
+        tmp_path,
+        TMPDIR=str(tmp_path),
+    )
+    assert out.split() == ["True", "True", "False", "False", "True", "False"]
+
+
+def test_a_block_that_raises_is_recorded(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "raises.py"
+    script.write_text(
+        "from metatrain_timing import timed, timed_iter\n"
+        "for _ in timed_iter([1, 2], 'loader', 'step'):\n"
+        "    with timed('outer'), timed('inner'):\n"
+        "        raise SystemExit(3)\n"
+    )
+    outcome = record(script, check=False)
+    assert outcome.code == 3
+    recording = outcome.recording
+    assert [row.depth for row in recording.of("inner")] == [2]
+    assert recording.count("outer") == recording.count("step") == 1
+
+
+def test_blocks_nest_in_themselves_and_in_threads(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "nest.py"
+    script.write_text(
+        "import threading\n"
+        "from metatrain_timing import timed\n"
+        "block = timed('block')\n"
+        "assert timed('block') is block\n"
+        "def work():\n"
+        "    with block, block:\n"
+        "        barrier.wait()\n"
+        "barrier = threading.Barrier(3)\n"
+        "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+    )
+    rows = record(script).recording.of("block")
+    assert sorted(row.depth for row in rows) == [0, 0, 0, 1, 1, 1]
+    assert len({row.tid for row in rows}) == 3
+
+
+def test_coroutines_can_be_decorated(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "coroutine.py"
+    script.write_text(
+        "import asyncio\n"
+        "from metatrain_timing import timed\n"
+        "@timed('work')\n"
+        "async def work():\n"
+        "    await asyncio.sleep(0.01)\n"
+        "    return 5\n"
+        "assert asyncio.iscoroutinefunction(work) and work.__name__ == 'work'\n"
+        "assert asyncio.run(work()) == 5\n"
+    )
+    (row,) = record(script).recording.of("work")
+    assert row.dur_ns >= 10_000_000
+
+
+def test_a_live_recording_can_be_read_by_pythons_own_sqlite(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "live.py"
+    script.write_text(
+        "import sqlite3\n"
+        "import metatrain_timing as mt\n"
+        "for i in range(200):\n"
+        "    with mt.timed('work'): pass\n"
+        "    if i % 20 == 0:\n"
+        "        mt.flush()\n"
+        "        db = sqlite3.connect(mt.health()['file'])\n"
+        "        n, = db.execute('SELECT count(*) FROM interval').fetchone()\n"
+        "        assert n == i + 1, n\n"
+        "        db.close()\n"
+        "assert mt.health()['dropped_count'] == 0\n"
+    )
+    outcome = record(script)
+    assert outcome.recording.count("work") == 200
+
+
+def test_a_forked_pool_is_recorded_with_its_parent(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "from metatrain_timing import timed\n"
+        "@timed('work')\n"
+        "def work(x): return x * x\n"
+        "if __name__ == '__main__':\n"
+        "    with timed('main'):\n"
+        "        context = multiprocessing.get_context('fork')\n"
+        "        workers = [context.Process(target=work, args=(i,)) for i in (1, 2)]\n"
+        "        [worker.start() for worker in workers]\n"
+        "        [worker.join() for worker in workers]\n"
+    )
+    recording = record(script).recording
+    assert recording.count("work", role="child") == 2
+    assert recording.count("main", role="main") == 1
+    assert len({row.run for row in recording.processes}) == 1
+    assert {row.ending for row in recording.processes} == {"clean"}
