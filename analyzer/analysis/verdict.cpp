@@ -27,29 +27,54 @@ const StageRow* find_top(const std::vector<StageRow>& rows, std::string_view sta
     return row == rows.end() ? nullptr : &*row;
 }
 
-bool has_parts(const std::vector<StageRow>& rows, std::size_t i) {
-    return i + 1 < rows.size() && rows[i + 1].level > rows[i].level &&
-           rows[i + 1].stage != kUnattributed;
+const StageRow* find_row(const std::vector<StageRow>& rows, std::string_view stage) {
+    const auto row = std::find_if(
+        rows.begin(), rows.end(),
+        [&](const StageRow& candidate) { return candidate.stage == stage; });
+    return row == rows.end() ? nullptr : &*row;
 }
 
-// The dearest row without parts of those below and at the top row `top`.
-const StageRow* dearest_below(const std::vector<StageRow>& rows, std::string_view top) {
-    const StageRow* dearest = nullptr;
+// A row without its recorded parts.
+struct Self {
+    const StageRow* row = nullptr;
+    std::int64_t total_ns = 0;
+    std::int64_t steady_ns = 0;
+};
+
+Self self_of(const std::vector<StageRow>& rows, std::size_t i) {
+    Self self{&rows[i], rows[i].total_ns, rows[i].steady_ns};
+    for (std::size_t k = i + 1; k < rows.size() && rows[k].level > rows[i].level; ++k) {
+        if (rows[k].level == rows[i].level + 1 && rows[k].stage != kUnattributed) {
+            self.total_ns -= rows[k].total_ns;
+            self.steady_ns -= rows[k].steady_ns;
+        }
+    }
+    return self;
+}
+
+// The row that takes most itself, of those below the top row `top`.
+std::optional<Self> dearest_below(const std::vector<StageRow>& rows,
+                                  std::string_view top) {
+    std::optional<Self> dearest;
     bool inside = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (rows[i].level == 0) {
             inside = rows[i].stage == top;
+            continue;
         }
-        if (inside && rows[i].stage != kUnattributed && !has_parts(rows, i) &&
-            (dearest == nullptr || rows[i].total_ns > dearest->total_ns)) {
-            dearest = &rows[i];
+        if (inside && rows[i].stage != kUnattributed) {
+            const Self self = self_of(rows, i);
+            if (!dearest || self.total_ns > dearest->total_ns) {
+                dearest = self;
+            }
         }
     }
     return dearest;
 }
 
-Leaf make_leaf(const StageRow& row, std::int64_t total_ns, std::int64_t units,
+Leaf make_leaf(const Self& self, std::int64_t total_ns, std::int64_t units,
                std::int64_t whole_ns) {
+    const StageRow& row = *self.row;
     Leaf leaf;
     leaf.stage = row.stage;
     leaf.where = row.where;
@@ -63,8 +88,8 @@ Leaf make_leaf(const StageRow& row, std::int64_t total_ns, std::int64_t units,
 
 void find_dearest_of_body(Verdict& verdict, const PhaseReport& phase) {
     const StageRow* step = find_top(phase.time.main, "step");
-    const StageRow* dearest = dearest_below(phase.time.main, "step");
-    if (step != nullptr && dearest != nullptr) {
+    const std::optional<Self> dearest = dearest_below(phase.time.main, "step");
+    if (step != nullptr && dearest) {
         verdict.compute = make_leaf(*dearest, dearest->steady_ns,
                                     phase.steps.steady_steps, step->steady_ns);
     }
@@ -97,56 +122,76 @@ BatchRows rows_of_batch(const PhaseReport& phase) {
 
 void find_dearest_of_input(Verdict& verdict, const PhaseReport& phase) {
     const BatchRows batch = rows_of_batch(phase);
-    const StageRow* dearest = dearest_below(*batch.rows, batch.top);
-    const StageRow* send = dearest_below(phase.time.worker_sender, "send");
-    if (send != nullptr && (dearest == nullptr || send->total_ns > dearest->total_ns)) {
-        dearest = send;
+    const bool in_main = phase.workers.empty();
+    if (in_main && find_row(*batch.rows, "fetch") == nullptr) {
+        return;  // it is made elsewhere
     }
-    if (dearest != nullptr && dearest->stage != "loader") {
+    if (const auto dearest = dearest_below(*batch.rows, batch.top)) {
         verdict.input =
             make_leaf(*dearest, dearest->total_ns, batch.batches, batch.whole_ns);
     }
-    if (!phase.workers.empty()) {
+    verdict.batch_ns = ratio(batch.whole_ns, batch.batches);
+    if (!in_main) {
         verdict.worker_batch_ns = ratio(batch.whole_ns, batch.batches);
     }
 }
 
-// Causes of one stage belong together, whichever batch or worker they are of.
-void find_waited_for(Verdict& verdict, const PhaseReport& phase) {
-    std::map<std::string, std::int64_t> total_ns;
-    for (const WaitCause& cause : phase.wait_causes) {
-        total_ns[cause.stage] += cause.stage.empty() ? 0 : cause.total_ns;
+std::int64_t count_workers(const Report& report, const PhaseReport& phase) {
+    std::int64_t workers = 0;
+    for (const std::int32_t loader : phase.loaders) {
+        workers += report.run->loaders[static_cast<std::size_t>(loader)].num_workers;
     }
-    const auto most = std::max_element(
-        total_ns.begin(), total_ns.end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most == total_ns.end() || most->second == 0) {
+    return workers * std::max<std::int64_t>(phase.rank_count, 1);
+}
+
+WaitedFor::What kind_of(const WaitCause& cause, bool has_workers) {
+    using What = WaitedFor::What;
+    if (cause.cause == "fetch" || cause.cause == "earlier_batch" ||
+        (cause.cause == "main" && !has_workers)) {
+        return What::making;
+    }
+    if (cause.cause == "worker_start") {
+        return What::worker_start;
+    }
+    if (cause.cause == "worker_idle") {
+        return What::worker_idle;
+    }
+    if (cause.cause == "send") {
+        return What::sending;
+    }
+    if (cause.cause == "ready" || cause.stage == "receive" || cause.stage == "pin") {
+        return What::taking_over;
+    }
+    return What::other;
+}
+
+void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_workers) {
+    struct Sum {
+        std::int64_t total_ns = 0;
+        std::string stage;  // of the greatest cause that has one
+    };
+    std::map<WaitedFor::What, Sum> sums;
+    for (const WaitCause& cause : phase.wait_causes) {  // greatest first
+        if (cause.cause == kUnattributed) {
+            continue;
+        }
+        Sum& sum = sums[kind_of(cause, has_workers)];
+        sum.total_ns += cause.total_ns;
+        sum.stage = sum.stage.empty() ? cause.stage : sum.stage;
+    }
+    const auto most =
+        std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
+            return a.second.total_ns < b.second.total_ns;
+        });
+    if (most == sums.end() || most->second.total_ns == 0) {
         return;
     }
     WaitedFor waited;
-    waited.stage = most->first;
-    waited.share = ratio(most->second, phase.time.loader_ns);
-    // greatest cause first
-    waited.cause = std::find_if(phase.wait_causes.begin(), phase.wait_causes.end(),
-                                [&](const WaitCause& cause) {
-                                    return cause.stage == waited.stage;
-                                })
-                       ->cause;
-    const BatchRows batch = rows_of_batch(phase);
-    for (const auto* rows : {batch.rows, &phase.time.worker_sender}) {
-        std::int64_t stage_ns = 0;
-        const StageRow* row = nullptr;
-        for (const StageRow& candidate : *rows) {
-            if (candidate.stage == waited.stage && candidate.stage != "worker_start" &&
-                candidate.stage != "worker_idle") {
-                stage_ns += candidate.total_ns;
-                row = &candidate;
-            }
-        }
-        if (row != nullptr && !waited.cost) {
-            waited.cost = make_leaf(*row, stage_ns, batch.batches, batch.whole_ns);
-        }
-    }
+    waited.what = most->first;
+    waited.share = ratio(most->second.total_ns, phase.time.loader_ns);
+    waited.stage = waited.what == WaitedFor::What::making && verdict.input
+                       ? verdict.input->stage
+                       : most->second.stage;
     verdict.waited_for = std::move(waited);
 }
 
@@ -170,12 +215,7 @@ void measure_waits(Verdict& verdict, const PhaseReport& phase) {
 }
 
 void count_crowded_workers(Verdict& verdict, const Report& report,
-                           const PhaseReport& phase) {
-    std::int64_t workers = 0;
-    for (const std::int32_t loader : phase.loaders) {
-        workers += report.run->loaders[static_cast<std::size_t>(loader)].num_workers;
-    }
-    workers *= std::max<std::int64_t>(phase.rank_count, 1);
+                           std::int64_t workers) {
     for (const auto& [key, value] : report.environment) {
         double cpus = 0;
         if (key == "cpu.granted" &&
@@ -192,7 +232,8 @@ void name_stage(Verdict& verdict) {
     if (verdict.bound_by == BoundBy::compute) {
         verdict.stage = verdict.compute ? verdict.compute->stage : "step";
     } else {
-        verdict.stage = verdict.waited_for ? verdict.waited_for->stage : "loader";
+        const bool known = verdict.waited_for && !verdict.waited_for->stage.empty();
+        verdict.stage = known ? verdict.waited_for->stage : "loader";
     }
 }
 
@@ -224,8 +265,10 @@ Verdict judge(const Report& report) {
                                                            : BoundBy::compute;
     find_dearest_of_body(verdict, phase);
     find_dearest_of_input(verdict, phase);
-    find_waited_for(verdict, phase);
-    count_crowded_workers(verdict, report, phase);
+    const std::int64_t workers = count_workers(report, phase);
+    find_waited_for(verdict, phase, workers > 0);
+    verdict.workers_unrecorded = workers > 0 && phase.workers.empty();
+    count_crowded_workers(verdict, report, workers);
     name_stage(verdict);
     return verdict;
 }

@@ -21,7 +21,7 @@ enum class BoundBy : std::uint8_t {
 
 std::string_view to_string(BoundBy bound_by);
 
-/// A stage without recorded parts, and what it costs.
+/// A stage, and what it costs without its recorded parts.
 struct Leaf {
     std::string stage;
     Where where = Where::main;
@@ -30,13 +30,21 @@ struct Leaf {
     std::optional<double> cpu_per_unit_ns;
 };
 
-/// What most of the waits were for: the causes of one stage put together.
+/// What most of the waits were for. The stages of making a batch count as one: they
+/// follow each other, so that time saved in any of them shortens the wait, and the last
+/// one, which is waited for most, need not be the dearest.
 struct WaitedFor {
-    std::string cause;  // of the greater part, see WaitCause
-    std::string stage;
-    double share = 0;  // of all waits
-    std::optional<Leaf>
-        cost;  // of that stage per batch, where it is a part of making one
+    enum class What : std::uint8_t {
+        making,        // batches still being made, this one or an earlier one
+        worker_start,  // workers that were not ready for work
+        worker_idle,   // indices that had not reached an idle worker
+        sending,       // batches on their way out of their worker
+        taking_over,   // batches that had been sent: receiving, pinning, queueing
+        other,         // something else that the waiting thread did
+    };
+    What what = What::other;
+    std::string stage;  // the dearest of making a batch, else the one most waited for
+    double share = 0;   // of all waits
 };
 
 /// The judgement on the first phase of a report, in numbers; render/ puts it into
@@ -54,7 +62,10 @@ struct Verdict {
     std::optional<WaitedFor> waited_for;
     std::optional<Leaf> input;              // dearest part of making a batch
     std::optional<Leaf> compute;            // dearest part of the body
-    std::optional<double> worker_batch_ns;  // worker time per batch
+    double batch_ns = 0;                    // what making a batch takes
+    std::optional<double> worker_batch_ns;  // the same, if workers make it
+    bool workers_unrecorded =
+        false;  // there were workers, but nothing of them was read
     /// Worker processes at a time, where they are more than the CPUs granted.
     std::optional<std::int64_t> crowded_workers;
     double granted_cpus = 0;

@@ -36,7 +36,7 @@ std::int64_t last_sign_of_life(const Process& process) {
     return last;
 }
 
-using Key =
+using LifeKey =
     std::tuple<std::int64_t, std::int32_t, std::int64_t>;  // rank, loader, worker
 
 class LifeMeter {
@@ -102,8 +102,8 @@ class LifeMeter {
         if (group < 0) {
             return nullptr;
         }
-        const Key key{worker.rank, run_.iterators[at].loader,
-                      worker.worker_id.value_or(0)};
+        const LifeKey key{worker.rank, run_.iterators[at].loader,
+                          worker.worker_id.value_or(0)};
         WorkerTime& time = times_[static_cast<std::size_t>(group)][key];
         std::tie(time.rank, time.loader, time.worker) = key;
         return &time;
@@ -125,7 +125,7 @@ class LifeMeter {
     const Run& run_;
     const PhaseGroups& groups_;
     const StageNumbers stages_;
-    std::vector<std::map<Key, WorkerTime>> times_;
+    std::vector<std::map<LifeKey, WorkerTime>> times_;
 };
 
 }  // namespace

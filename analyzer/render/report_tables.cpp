@@ -393,10 +393,8 @@ std::optional<Table> worker_table(const PhaseReport& phase, const Report& report
     return table;
 }
 
-std::optional<Table> other_phase_table(const Report& report, std::size_t skip) {
-    if (report.phases.size() <= skip && report.unused.empty()) {
-        return std::nullopt;
-    }
+std::optional<Table> other_phase_table(const Report& report, std::size_t skip,
+                                       bool verbose) {
     double greatest_ns = 0;
     double greatest_wall_ns = 0;
     for (std::size_t i = skip; i < report.phases.size(); ++i) {
@@ -424,10 +422,13 @@ std::optional<Table> other_phase_table(const Report& report, std::size_t skip) {
                        phase.steps.turn ? time.cell(phase.steps.turn->mean_ns) : ""});
     }
     for (const UnusedPasses& unused : report.unused) {
+        if (unused.batches == 0 && !verbose) {
+            continue;
+        }
         table.add_row({"unused", unused.loader, std::to_string(unused.passes),
                        std::to_string(unused.batches), "", "", ""});
     }
-    return table;
+    return table.row_count() == 0 ? std::nullopt : std::optional<Table>(table);
 }
 
 std::optional<Table> run_time_table(const Report& report) {

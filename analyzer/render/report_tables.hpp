@@ -25,8 +25,10 @@ std::optional<Table> wait_cause_table(const PhaseReport& phase, bool verbose);
 /// Each worker and the shares of its life.
 std::optional<Table> worker_table(const PhaseReport& phase, const Report& report);
 
-/// Phases beside the first `skip` ones, a line each.
-std::optional<Table> other_phase_table(const Report& report, std::size_t skip);
+/// Phases beside the first `skip` ones, a line each, and passes that were prefetched
+/// but never used; with `verbose` also those for which nothing was fetched.
+std::optional<Table> other_phase_table(const Report& report, std::size_t skip,
+                                       bool verbose);
 
 /// What the training processes spent their lives on.
 std::optional<Table> run_time_table(const Report& report);

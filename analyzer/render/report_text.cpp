@@ -57,7 +57,8 @@ class TextReport {
             phase_in_full(*phase);
         }
         if (view_.phase.empty()) {
-            section("OTHER LOOPS", other_phase_table(report_, full.size()));
+            section("OTHER LOOPS",
+                    other_phase_table(report_, full.size(), view_.verbose));
             section("THE WHOLE RUN", run_time_table(report_));
         }
         section("PROCESSES", process_table(report_, view_.verbose));
@@ -266,7 +267,7 @@ std::string report_markdown(const Report& report, const ReportView& view) {
         add("Why it waits", wait_cause_table(*phase, view.verbose));
         add("Where the time goes", phase_time_table(*phase));
     }
-    if (const auto others = other_phase_table(report, 1);
+    if (const auto others = other_phase_table(report, 1, view.verbose);
         others && view.phase.empty()) {
         text += "\n### Other loops\n\n" + others->markdown();
     }

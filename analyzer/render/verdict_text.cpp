@@ -22,6 +22,9 @@ class Sentences {
         } else {
             text += most_waited_for();
         }
+        if (verdict_.workers_unrecorded) {
+            text += " What its workers did is not on record.";
+        }
         return text + crowd();
     }
 
@@ -56,42 +59,63 @@ class Sentences {
 
     std::string dearest_of_body() const {
         if (!verdict_.compute || phase_.steps.steady_steps == 0) {
-            return "";
-        }
-        const Leaf& leaf = *verdict_.compute;
-        if (leaf.stage == "step") {
             return " What the loop's body does is not on record.";
         }
+        const Leaf& leaf = *verdict_.compute;
         return fmt::format(
             " The dearest stage is `{}`: {} per step, {} of the loop's body.",
             leaf.stage, format_duration(leaf.per_unit_ns), format_share(leaf.share));
     }
 
     std::string most_waited_for() const {
-        if (!verdict_.waited_for) {
-            return " What the loader does meanwhile is not on record.";
+        using What = WaitedFor::What;
+        if (!verdict_.waited_for || verdict_.workers_unrecorded) {
+            return verdict_.workers_unrecorded
+                       ? ""
+                       : " What the loader does meanwhile is not on record.";
         }
         const WaitedFor& waited = *verdict_.waited_for;
         const std::string share =
             waited.share >= 0.995 ? "All" : format_share(waited.share);
-        if (waited.cause == "worker_start") {
-            return fmt::format(" {} of the waits are for workers to start.", share);
+        switch (waited.what) {
+            case What::making:
+                return making_of_batches(share);
+            case What::worker_start:
+                return fmt::format(" {} of the waits are for workers to start.", share);
+            case What::worker_idle:
+                return fmt::format(
+                    " {} of the waits are for workers that have no index to work on "
+                    "yet.",
+                    share);
+            case What::sending:
+                return fmt::format(
+                    " {} of the waits are for batches to be pickled and sent by their "
+                    "workers.",
+                    share);
+            case What::taking_over:
+                return fmt::format(
+                    " {} of the waits are for the training process to take over "
+                    "batches that "
+                    "are ready.",
+                    share);
+            default:
+                return fmt::format(" {} of the waits are for `{}`.", share,
+                                   waited.stage);
         }
-        if (waited.cause == "worker_idle") {
-            return fmt::format(
-                " In {} of the waits the worker had nothing to do: its batch was asked "
-                "for "
-                "too late.",
-                share);
-        }
+    }
+
+    std::string making_of_batches(const std::string& share) const {
         std::string text =
-            fmt::format(" {} of the waits are for {}", share, name_of(waited.stage));
-        if (waited.cost) {
-            text += fmt::format(", which takes {} per batch in {}",
-                                format_duration(waited.cost->per_unit_ns),
-                                waited.cost->where == Where::worker
-                                    ? "the workers"
-                                    : "the training process itself");
+            verdict_.worker_batch_ns
+                ? fmt::format(
+                      " {} of the waits are for batches in the making: a worker "
+                      "spends {} on each",
+                      share, format_duration(*verdict_.worker_batch_ns))
+                : fmt::format(" The training process makes the batches itself: {} each",
+                              format_duration(verdict_.batch_ns));
+        if (verdict_.input) {
+            text += fmt::format(", most on {} ({})", name_of(verdict_.input->stage),
+                                format_duration(verdict_.input->per_unit_ns));
         }
         return text + ".";
     }
@@ -115,14 +139,22 @@ class Sentences {
             " {} on {:g} {}", format_count(*verdict_.crowded_workers, "worker"),
             verdict_.granted_cpus, verdict_.granted_cpus == 1 ? "CPU" : "CPUs");
         const auto& leaf = verdict_.input;
-        if (leaf && leaf->cpu_per_unit_ns &&
-            leaf->per_unit_ns > 1.5 * *leaf->cpu_per_unit_ns) {
+        if (leaf && leaf->cpu_per_unit_ns && is_crowded_out(*leaf)) {
             text +=
                 fmt::format(": {} takes {} for {} of CPU time", name_of(leaf->stage),
                             format_duration(leaf->per_unit_ns),
                             format_duration(*leaf->cpu_per_unit_ns));
         }
         return text + ".";
+    }
+
+    // Longer than its CPU time, but no more than the crowd explains: other stages
+    // sleep.
+    bool is_crowded_out(const Leaf& leaf) const {
+        const double crowding =
+            static_cast<double>(*verdict_.crowded_workers) / verdict_.granted_cpus;
+        return leaf.per_unit_ns > 1.5 * *leaf.cpu_per_unit_ns &&
+               leaf.per_unit_ns < 2 * crowding * *leaf.cpu_per_unit_ns;
     }
 
     std::string name_of(const std::string& stage) const {

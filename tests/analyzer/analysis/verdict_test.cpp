@@ -65,8 +65,8 @@ TEST(Verdict, NamesGetitemOfTheDatasetThatIsWaitedFor) {
     EXPECT_EQ(
         verdict_text(report),
         "Input-bound: 96 % of the time is waiting for data, 761 ms of a 791 ms step. "
-        "All of the waits are for `__getitem__` of data.Dataset, which takes 760 ms "
-        "per batch in the training process itself.");
+        "The training process makes the batches itself: 761 ms each, most on "
+        "`__getitem__` of data.Dataset (760 ms).");
 }
 
 TEST(Verdict, NamesTheDearestStageOfAComputeBoundStep) {
@@ -126,9 +126,10 @@ TEST(Verdict, NamesTheStageOfTheWorkersThatIsWaitedFor) {
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
     EXPECT_EQ(report.verdict.stage, "collate");
-    EXPECT_THAT(verdict_text(report),
-                HasSubstr("All of the waits are for `collate`, which takes 80.0 ms per "
-                          "batch in the workers."));
+    EXPECT_THAT(
+        verdict_text(report),
+        HasSubstr("All of the waits are for batches in the making: a worker spends "
+                  "80.0 ms on each, most on `collate` (80.0 ms)."));
 }
 
 TEST(Verdict, CountsWorkersAgainstTheCpusGranted) {
@@ -140,6 +141,26 @@ TEST(Verdict, CountsWorkersAgainstTheCpusGranted) {
         verdict_text(report),
         HasSubstr(
             "8 workers on 2 CPUs: `collate` takes 80.0 ms for 20.0 ms of CPU time."));
+}
+
+TEST(Verdict, DoesNotTakeSleepForCrowding) {
+    const auto run = with_worker(80, 40, 1);
+    const Report report = make_report(run);
+
+    EXPECT_THAT(verdict_text(report), testing::EndsWith(" 8 workers on 2 CPUs."));
+}
+
+TEST(Verdict, SaysSoWhereTheFilesOfWorkersAreMissing) {
+    auto run = with_worker(80, 40);
+    std::erase_if(run.processes,
+                  [](const Process& process) { return process.role == Role::worker; });
+    const Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
+    EXPECT_EQ(
+        verdict_text(report),
+        "Input-bound: 50 % of the time is waiting for data, 40.0 ms of a 80.0 ms step. "
+        "What its workers did is not on record. 8 workers on 2 CPUs.");
 }
 
 TEST(Verdict, SaysNothingOfCpusThatSuffice) {
