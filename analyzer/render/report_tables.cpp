@@ -315,6 +315,31 @@ std::optional<Table> worker_stage_table(const PhaseReport& phase, bool verbose) 
     return WorkerStageTable(phase, verbose).make();
 }
 
+std::optional<Table> thread_table(const PhaseReport& phase) {
+    const std::int64_t turns = phase.steps.micro_steps * phase.rank_count;
+    double greatest_ns = 0;
+    for (const auto* rows : {&phase.time.pin, &phase.time.thread}) {
+        for (const StageRow& row : *rows) {
+            greatest_ns = std::max(greatest_ns, ratio(row.total_ns, turns));
+        }
+    }
+    const TimeColumn time(greatest_ns);
+    Table table({{"thread"},
+                 {"stage"},
+                 {time.unit() + "/batch", Align::right},
+                 {"median", Align::right, 2},
+                 {"p95", Align::right, 1}});
+    for (const auto* rows : {&phase.time.pin, &phase.time.thread}) {
+        for (const StageRow& row : *rows) {
+            table.add_row({row.where == Where::pin ? "pin" : "other", stage_cell(row),
+                           time.cell(ratio(row.total_ns, turns)),
+                           cell_or_blank(time, median(row.call)),
+                           row.call ? time.cell(row.call->p95_ns) : ""});
+        }
+    }
+    return table.row_count() == 0 ? std::nullopt : std::optional<Table>(table);
+}
+
 std::optional<Table> wait_cause_table(const PhaseReport& phase, bool verbose) {
     if (phase.wait_causes.empty() || phase.time.loader_ns == 0) {
         return std::nullopt;

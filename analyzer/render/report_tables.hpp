@@ -19,6 +19,9 @@ std::optional<Table> phase_time_table(const PhaseReport& phase);
 /// What the workers do for one batch, what else they live for.
 std::optional<Table> worker_stage_table(const PhaseReport& phase, bool verbose);
 
+/// What other threads of the training process do for one step: receiving, pinning, ….
+std::optional<Table> thread_table(const PhaseReport& phase);
+
 /// What was going on while the training process waited.
 std::optional<Table> wait_cause_table(const PhaseReport& phase, bool verbose);
 

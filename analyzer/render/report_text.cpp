@@ -110,6 +110,8 @@ class TextReport {
         }
         section("INSIDE THE WORKERS", worker_stage_table(phase, view_.verbose),
                 worker_line(phase));
+        section("BESIDE THE LOOP", thread_table(phase),
+                "other threads of the training process");
         section("WHY IT WAITS", wait_cause_table(phase, view_.verbose),
                 wait_line(phase));
         section(is_train ? "WHERE THE TRAINING TIME GOES"

@@ -50,7 +50,7 @@ Table runs_table(const RunList& list, bool for_people) {
                  {"ended", Align::left},
                  {"uuid", Align::left},
                  {"host", Align::left, 4},
-                 {"command", Align::left, 1}});
+                 {"command", Align::left, 5}});
     for (const RunSummary& run : list.runs) {
         table.add_row(
             {fmt::format("{}{}", for_people && run.newest ? "*" : "", run.index),

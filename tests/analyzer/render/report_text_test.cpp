@@ -104,6 +104,25 @@ TEST(ReportText, KeepsOtherLoopsApart) {
               "before-training fit_set 1 4 60.0 66.7 % 15.0");
 }
 
+TEST(ReportText, ShowsWhatOtherThreadsDo) {
+    test::ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 1), "train");
+    for (int turn = 0; turn < 2; ++turn) {
+        const int at = 100 * turn;
+        builder.add(builder.main(), "loader", at, at + 10, {pass, turn, turn});
+        builder.add(builder.main(), "step", at + 10, at + 100, {pass, turn, turn});
+        builder.add(builder.main(), "pin", at + 3, at + 7, {pass, turn}, "pt_data_pin");
+    }
+    const auto run = builder.build();
+
+    const std::string text = report_text(make_report(run), {}, {});
+
+    EXPECT_EQ(line_of(section_of(text, "BESIDE THE LOOP"), "pin"),
+              "pin pin 4.00 4.00 4.00");
+    EXPECT_THAT(scene_text(), Not(HasSubstr("BESIDE THE LOOP")));
+}
+
 TEST(ReportText, ShowsAnotherPhaseInFullOnDemand) {
     const std::string text = scene_text({"evaluation", false});
     EXPECT_THAT(text,
