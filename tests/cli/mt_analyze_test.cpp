@@ -43,7 +43,7 @@ TEST(MtAnalyze, RunsListsTheRunsOfAFile) {
     EXPECT_EQ(
         outcome.out,
         "run  started              attempt  ranks  steps  ended    uuid      host\n"
-        "-----------------------------------------------------------------------\n"
+        "------------------------------------------------------------------------\n"
         "  1  1970-01-01 00:00:01        1      1      2  clean    run-1     host\n"
         " *2  2023-11-14 22:13:20        2      1      0  unknown  01234567  host\n"
         "*: the newest, which other commands read unless --run names another\n");

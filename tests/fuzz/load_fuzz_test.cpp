@@ -1,0 +1,47 @@
+// The short form of the fuzzer, for every build: the same damage in the same order.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "tests/fuzz/load_input.hpp"
+
+namespace metatrain_timing::test {
+namespace {
+
+// A few small changes at random places of an image of this kind.
+std::vector<std::uint8_t> random_damage(std::uint8_t kind, std::mt19937& random) {
+    const auto below = [&](unsigned limit) {
+        return static_cast<unsigned>(random() % limit);
+    };
+    std::vector<std::uint8_t> bytes{kind};
+    for (unsigned change = 0; change <= below(4); ++change) {
+        // half of them in the first page, where the header and the schema are
+        const unsigned offset = below(below(2) == 0 ? 4096 : 120'000);
+        const unsigned length = 1 + below(8);
+        bytes.insert(bytes.end(), {static_cast<std::uint8_t>(offset >> 16U),
+                                   static_cast<std::uint8_t>(offset >> 8U),
+                                   static_cast<std::uint8_t>(offset),
+                                   static_cast<std::uint8_t>(length)});
+        for (unsigned i = 0; i < length; ++i) {
+            bytes.push_back(static_cast<std::uint8_t>(random()));
+        }
+    }
+    return bytes;
+}
+
+class LoadFuzz : public testing::TestWithParam<int> {};
+
+TEST_P(LoadFuzz, DamageGivesAnErrorOrASoundModelAndChangesNoFile) {
+    const auto kind = static_cast<std::uint8_t>(GetParam());
+    load_input(std::vector<std::uint8_t>{kind});  // no damage
+    std::mt19937 random(1);
+    for (int i = 0; i < 20; ++i) {
+        load_input(random_damage(kind, random));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(DatabaseJournalWalBytes, LoadFuzz, testing::Range(0, 4));
+
+}  // namespace
+}  // namespace metatrain_timing::test
