@@ -11,10 +11,20 @@ from tests.python.support.recording import Outcome, Recording, environment_for
 
 Record = Callable[..., Outcome]
 
-NAMES = (
-    "COLLATE_STAGES ENABLED STEP_BREAKDOWN TOP_STAGES TRANSFORM_PREFIX count_systems "
-    "enable report reset timed timed_iter timed_transform"
-).split()
+NAMES = [
+    "COLLATE_STAGES",
+    "ENABLED",
+    "STEP_BREAKDOWN",
+    "TOP_STAGES",
+    "TRANSFORM_PREFIX",
+    "count_systems",
+    "enable",
+    "report",
+    "reset",
+    "timed",
+    "timed_iter",
+    "timed_transform",
+]
 
 
 def run(code: str, folder: Path, **environment: str) -> str:
@@ -85,7 +95,7 @@ def test_a_decorated_function_is_recorded_and_stays_itself(
 
 def test_structures_and_atoms_are_counted(recording: Recording) -> None:
     def total(name: str) -> float:
-        return sum(row.value for row in recording.counters if row.name == name)
+        return sum(float(row.value) for row in recording.counters if row.name == name)
 
     assert (total("structures"), total("atoms"), total("tokens")) == (12, 42, 30)
 

@@ -69,7 +69,7 @@ class Scenario:
     def steps(self) -> int:
         """Training steps done in the scenario's bodies."""
         steps = [row.step for row in self.of("step")]
-        return steps[-1] - steps[0] + 1
+        return int(steps[-1] - steps[0] + 1)
 
 
 def test_zipped(scenario: Scenario) -> None:

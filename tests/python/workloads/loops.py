@@ -26,7 +26,7 @@ def scenario(function: Callable[[], None]) -> Callable[[], None]:
 
 def loader(batches: int, **options: Any) -> DataLoader[Any]:
     """A loader of single numbers."""
-    return DataLoader(torch.arange(batches), batch_size=1, **options)  # type: ignore[arg-type]
+    return DataLoader(torch.arange(batches), batch_size=1, **options)
 
 
 def train(batch: torch.Tensor) -> None:
@@ -181,7 +181,7 @@ def loader_in_a_data_set() -> None:
 
 @scenario
 def timed_iter_over_a_loader() -> None:
-    """metatrain's own timing around an instrumented loader."""
+    """The timing of metatrain itself, around an instrumented loader."""
     for batch in timing.timed_iter(loader(3), "loader", "step"):
         with timing.timed("backward"):
             (weight * batch).sum().backward()

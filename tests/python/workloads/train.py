@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
@@ -31,7 +32,7 @@ class Numbers(Dataset[torch.Tensor]):
         info = get_worker_info()
         slow = self.slow_worker and info is not None and info.id == 1
         time.sleep(0.05 if slow else self.sleep_s)
-        return torch.randn(4) + random.random()
+        return torch.randn(4) + random.random() + float(np.random.random())
 
 
 class NumberStream(IterableDataset[torch.Tensor]):
@@ -88,17 +89,12 @@ def digest(model: torch.nn.Module, losses: list[float]) -> str:
         numbers.update(parameter.detach().numpy().tobytes())
     numbers.update(torch.get_rng_state().numpy().tobytes())
     numbers.update(repr(random.getstate()).encode())
-    try:
-        import numpy as np
-
-        numbers.update(repr(np.random.get_state()).encode())
-    except ImportError:
-        pass
+    numbers.update(repr(np.random.get_state()).encode())
     return numbers.hexdigest()
 
 
-def main() -> None:
-    """Train."""
+def read_options() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--start-method", default="fork")
@@ -121,11 +117,17 @@ def main() -> None:
     parser.add_argument("--signal", default="SIGINT")
     parser.add_argument("--chdir", default="")
     parser.add_argument("--micro-batches", type=int, default=1)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Train."""
+    options = read_options()
     if options.chdir:
         os.chdir(options.chdir)
     torch.manual_seed(7)
     random.seed(7)
+    np.random.seed(7)
     model = torch.nn.Sequential(
         torch.nn.Linear(4, 8), torch.nn.Dropout(), torch.nn.Linear(8, 1)
     )

@@ -1,0 +1,392 @@
+"""Recording never hurts: results, exit codes, files of others, start-up time."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.python.support.recording import WORKLOADS, Outcome, environment_for
+
+Record = Callable[..., Outcome]
+
+torch_only = pytest.mark.torch
+
+
+@torch_only
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_seeded_training_gives_the_same_numbers_to_the_bit(
+    record: Record, workers: int
+) -> None:
+    command = ("train.py", "--workers", workers, "--shuffle", "--validation", 2)
+    plain = record(*command, database=None)
+    recorded = record(*command)
+    assert recorded.recording.count("step") == 14
+    assert recorded.out == plain.out
+    assert re.fullmatch("[0-9a-f]{64}\n", plain.out)
+
+
+@torch_only
+def test_each_sample_can_be_recorded_without_a_change(record: Record) -> None:
+    command = ("train.py", "--shuffle")
+    plain = record(*command, database=None)
+    recorded = record(*command, environment={"METATRAIN_TIMING_DETAIL": "sample"})
+    assert recorded.out == plain.out
+    recording = recorded.recording
+    assert recording.count("sample") == 2 * recording.count("fetch") == 20
+    for row in recording.of("sample"):
+        parent = recording.parent(row)
+        assert parent is not None
+        assert parent.stage == "dataset"
+
+
+@torch_only
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGINT", 1), ("SIGTERM", -signal.SIGTERM)]
+)
+def test_an_interrupted_training_keeps_its_steps(
+    record: Record, name: str, code: int
+) -> None:
+    command = (
+        "train.py", "--epochs", 1, "--batches", 9, "--signal-at", 7, "--signal", name,
+        "--sleep-step", 0.06,
+    )  # fmt: skip
+    plain = record(*command, database=None, check=False)
+    outcome = record(*command, check=False)
+    assert outcome.code == plain.code
+    assert ours(outcome) == plain.err.replace("METATRAIN", "")
+    if name == "SIGINT":
+        assert "KeyboardInterrupt" in outcome.err
+        assert outcome.recording.count("optimizer") == 7
+        # The eighth body has no optimizer call: that is how it is known as partial.
+        assert outcome.recording.count("step") == 8
+    else:  # nothing of ours runs: what was written in the last turns is there
+        assert outcome.recording.count("optimizer") >= 6
+
+
+def ours(outcome: Outcome) -> str:
+    """Stderr without the paths by which a wrapped function shows in a traceback."""
+    lines = outcome.err.splitlines(keepends=True)
+    kept = []
+    skip = 0
+    for line in lines:
+        if "/metatrain_timing/" in line:
+            skip = 2
+        if skip and (line.startswith("    ") or "/metatrain_timing/" in line):
+            skip -= 1
+            continue
+        skip = 0
+        kept.append(line)
+    return "".join(kept)
+
+
+@torch_only
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_broken_sample_ends_the_training_as_without_us(
+    record: Record, workers: int
+) -> None:
+    command = (
+        "train.py", "--workers", workers, "--batches", 9, "--fails-at", 13,
+    )  # fmt: skip
+    outcome = record(*command, check=False)
+    assert outcome.code == 1
+    assert "RuntimeError: sample 13 is broken" in outcome.err
+    recording = outcome.recording
+    assert recording.count("optimizer") == recording.count("step") == 6
+    assert recording.count("loader") == 7  # the last one raised
+
+
+@torch_only
+def test_a_failing_forward_leaves_one_body_without_a_step(record: Record) -> None:
+    outcome = record("train.py", "--forward-fails", check=False)
+    assert outcome.code == 1
+    recording = outcome.recording
+    assert recording.count("loader") == recording.count("step") == 1
+    assert recording.count("optimizer") == 0
+
+
+@torch_only
+def test_a_path_of_any_name_is_taken_where_the_program_starts(
+    record: Record, tmp_path: Path
+) -> None:
+    name = "50% a#b?mode=rwc é日"
+    (tmp_path / name).mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    outcome = record(
+        "train.py", "--workers", 2, "--epochs", 1, "--chdir", "elsewhere",
+        database=f"{name}/run.db",
+    )  # fmt: skip
+    assert outcome.recording.count("fetch", role="worker") == 5
+    left = sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*"))
+    assert left == [
+        name,
+        f"{name}/run.db",
+        f"{name}/run.db.d",
+        f"{name}/run.db.d/rank0-w00.db",
+        f"{name}/run.db.d/rank0-w01.db",
+        "elsewhere",
+    ]
+
+
+@pytest.mark.parametrize("target", ["folder", "foreign", "unwritable", "missing"])
+def test_an_impossible_target_is_one_line_and_the_program_goes_on(
+    record: Record, tmp_path: Path, target: str
+) -> None:
+    paths = {
+        "folder": "a_folder",
+        "foreign": "notes.txt",
+        "unwritable": "/proc/run.db",
+        "missing": "no/such/parent/run.db",
+    }
+    (tmp_path / "a_folder").mkdir()
+    (tmp_path / "notes.txt").write_text("not a database\n" * 100)
+    outcome = record("plain.py", database=paths[target])
+    assert len(outcome.warnings) == 1, outcome.err
+    assert paths[target] in outcome.warnings[0]
+    assert (tmp_path / "notes.txt").read_text() == "not a database\n" * 100
+
+
+def test_a_process_without_a_training_leaves_nothing(tmp_path: Path) -> None:
+    for code in (
+        "1",
+        "import metatrain_timing._startup",
+        "import metatrain_timing.api",
+    ):
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env=environment_for("run.db"),
+            check=True,
+            timeout=60,
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_variable_nothing_of_ours_is_imported(tmp_path: Path) -> None:
+    listed = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; print([m for m in sys.modules if 'metatrain_timing' in m])",
+        ],
+        cwd=tmp_path,
+        env=environment_for(None),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert listed.stdout.strip() == "[]"
+
+
+def test_with_the_variable_the_recorder_waits_for_a_training(tmp_path: Path) -> None:
+    listed = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys\n"
+            "print(*sorted(m for m in sys.modules if 'metatrain_timing' in m))",
+        ],
+        cwd=tmp_path,
+        env=environment_for("run.db"),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert listed.stdout.split() == [
+        "metatrain_timing",
+        "metatrain_timing._hooks",
+        "metatrain_timing._hooks.import_hook",
+        "metatrain_timing._startup",
+    ]
+
+
+@torch_only
+def test_importing_torch_alone_leaves_nothing(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "imports.py"
+    script.write_text("import torch\ntorch.ones(1).sum()\n")
+    assert record(script).files == []
+
+
+@torch_only
+def test_workers_hold_no_file_of_their_parent_open(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "files.py"
+    script.write_text(
+        "import os, torch\n"
+        "from torch.utils.data import DataLoader, Dataset\n"
+        "import metatrain_timing as mt\n"
+        "class Files(Dataset):\n"
+        "    def __len__(self): return 4\n"
+        "    def __getitem__(self, i):\n"
+        "        fds = '/proc/self/fd/'\n"
+        "        links = [fds + name for name in os.listdir(fds)]\n"
+        "        return [os.readlink(l) for l in links if os.path.islink(l)]\n"
+        "for _ in range(1000):\n"
+        "    with mt.timed('early'): pass\n"
+        "mt.flush()\n"
+        "assert mt.health()['recorded_count'] == 1000\n"
+        "options = dict(num_workers=2, collate_fn=lambda samples: samples)\n"
+        "for files in DataLoader(Files(), **options):\n"
+        "    assert not [f for f in files[0] if f.endswith('run.db')], files\n"
+        "for _ in range(500):\n"
+        "    with mt.timed('late'): pass\n"
+    )
+    recording = record(script).recording
+    assert recording.count("early", role="main") == 1000
+    assert recording.count("late", role="main") == 500
+    of_main = {row.uuid for row in recording.processes if row.role == "main"}
+    for row in recording.intervals:
+        assert (row.file.name == "run.db") == (row.process in of_main)
+
+
+@torch_only
+def test_children_of_workers_are_no_workers(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(
+        "import multiprocessing, os, torch\n"
+        "from torch.utils.data import DataLoader, Dataset\n"
+        "import metatrain_timing as mt\n"
+        "def child(): os._exit(0) if mt is None else None\n"
+        "class Pools(Dataset):\n"
+        "    def __len__(self): return 4\n"
+        "    def __getitem__(self, i):\n"
+        "        multiprocessing.current_process()._config['daemon'] = False\n"
+        "        process = multiprocessing.get_context('fork').Process(target=child)\n"
+        "        process.start(); process.join()\n"
+        "        return process.exitcode\n"
+        "total = sum(int(b.sum()) for b in DataLoader(Pools(), num_workers=2))\n"
+        "assert total == 0\n"
+    )
+    recording = record(script).recording
+    assert recording.count("fetch", role="worker") == 4
+    assert sorted(row.role for row in recording.processes) == ["main"] + ["worker"] * 2
+
+
+def test_a_command_can_be_recorded_without_the_start_up_file(
+    record: Record, tmp_path: Path
+) -> None:
+    outcome = record("-m", "metatrain_timing", WORKLOADS / "plain.py", "--report")
+    assert outcome.recording.count("step") == 9
+    script = tmp_path / "package" / "fails.py"
+    script.parent.mkdir()
+    (script.parent / "__init__.py").touch()
+    script.write_text("import sys\nprint(sys.argv[1:])\nsys.exit(7)\n")
+    outcome = record(
+        "-m", "metatrain_timing", "-m", "package.fails", "-x", "--", "y", check=False
+    )
+    assert (outcome.code, outcome.out) == (7, "['-x', '--', 'y']\n")
+    outcome = record("-m", "metatrain_timing", "no-such-program", check=False)
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1].endswith(
+        "no-such-program: no Python script or program of this name"
+    )
+
+
+@torch_only
+def test_two_trainings_at_once_and_one_later_are_three_runs(
+    record: Record, tmp_path: Path
+) -> None:
+    command = [
+        sys.executable, str(WORKLOADS / "train.py"), "--workers", "1",
+        "--sleep-step", "0.1",
+    ]  # fmt: skip
+    both = [
+        subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=environment_for("run.db"),
+            stdout=subprocess.DEVNULL,
+        )
+        for _ in range(2)
+    ]
+    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    recording = record("train.py", "--epochs", 1).recording
+    runs = {row.uuid for row in recording.runs}
+    assert len(runs) == 3
+    steps = sorted(recording.count("step", run=run) for run in runs)
+    assert steps == [5, 10, 10]
+    fetches = sorted(recording.count("fetch", run=run) for run in runs)
+    assert fetches == [5, 10, 10]
+
+
+@torch_only
+@pytest.mark.slow
+def test_hundreds_of_worker_lives_fit_into_a_few_files(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "lives.py"
+    script.write_text(
+        "import sys, torch\n"
+        "from torch.utils.data import DataLoader\n"
+        "passes, workers = map(int, sys.argv[1:])\n"
+        "loader = DataLoader(torch.arange(2), num_workers=workers)\n"
+        "for _ in range(passes):\n"
+        "    assert sum(1 for _ in loader) == 2\n"
+    )
+    passes, workers = (300, 8) if os.environ.get("MT_LONG_TESTS") else (20, 4)
+    outcome = record(script, passes, workers, timeout_s=1200)
+    recording = outcome.recording  # which checks the integrity of each file
+    lives = [row for row in recording.processes if row.role == "worker"]
+    # A life that had no batch is recorded too: it started and it waited.
+    assert len(lives) == passes * workers
+    assert recording.count("fetch") == passes * 2
+    assert recording.count("worker_start", role="worker") == passes * workers
+    assert len(outcome.files) <= 1 + workers + 1
+    assert all(row.dropped_count == 0 for row in recording.processes)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_the_commit_is_read_without_running_git(tmp_path: Path) -> None:
+    from metatrain_timing import _facts
+
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=n", "-c", "user.email=e@x")
+        return subprocess.run(
+            ["git", *identity, *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+
+    assert _facts.git_commit(tmp_path) is None
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    commit = git("rev-parse", "HEAD")
+    (tmp_path / "below").mkdir()
+    assert _facts.git_commit(tmp_path / "below") == commit
+    git("pack-refs", "--all")
+    assert _facts.git_commit(tmp_path) == commit
+    git("checkout", "-q", "--detach")
+    assert _facts.git_commit(tmp_path) == commit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "masked"),
+    [
+        (["mtt", "train", "options.yaml"], ["mtt", "train", "options.yaml"]),
+        (["a", "--token", "abc"], ["a", "--token", "***"]),
+        (["a", "--api-key=abc", "key=v"], ["a", "--api-key=***", "key=***"]),
+        (["a", "wandb.password=x"], ["a", "wandb.password=***"]),
+        (["a", "--token", "--verbose"], ["a", "--token", "--verbose"]),
+        (["a", "https://me:pw@host/x"], ["a", "https://***@host/x"]),
+        (
+            ["a", "--monkey=1", "--keyboard", "us"],
+            ["a", "--monkey=1", "--keyboard", "us"],
+        ),
+    ],
+)
+def test_secrets_on_the_command_line_are_masked(
+    arguments: list[str], masked: list[str]
+) -> None:
+    from metatrain_timing import _facts
+
+    assert _facts.mask_arguments(arguments) == masked
