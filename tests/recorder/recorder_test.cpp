@@ -2,6 +2,7 @@
 #include <metatrain_timing/recorder/interval.hpp>
 #include <metatrain_timing/recorder/recorder.hpp>
 
+#include "tests/support/child_process.hpp"
 #include "tests/support/query.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -14,22 +15,26 @@ using test::query;
 TEST(Recorder, WritesIntervalsCountersAndDefinitions) {
     const test::TempFolder folder;
     const auto database = folder / "run.db";
-    ASSERT_TRUE(start({database, "train --fast", false}));
-    const auto loader = define_loader({.name = "train set", .num_workers = 2});
-    const auto pass = define_iterator(loader, 0);
-    iterator_first_wait(pass);
-    iterator_phase(pass, "train");
-    set_context({.iterator = pass, .batch = 3, .step = 7});
-    const auto outer = begin(stage("step"));
-    const auto inner = begin_with_cpu(stage("forward"));
-    count(counter("atoms"), 12.5);
-    end(inner);
-    end(outer);
-    iterator_ended(pass, true);
-    set_fact("torch.version", "2.13.0");
-    note_problem("odd", "Something is odd.");
-    EXPECT_FALSE(std::filesystem::exists(database.string() + ".d"));
-    stop();
+    const auto result = test::in_child([&database] {
+        ASSERT_TRUE(start({database, "train --fast", false}));
+        const auto loader = define_loader({.name = "train set", .num_workers = 2});
+        const auto pass = define_iterator(loader, 0);
+        iterator_first_wait(pass);
+        iterator_phase(pass, "train");
+        set_context({.iterator = pass, .batch = 3, .step = 7});
+        const auto outer = begin(stage("step"));
+        const auto inner = begin_with_cpu(stage("forward"));
+        count(counter("atoms"), 12.5);
+        end(inner);
+        end(outer);
+        iterator_ended(pass, true);
+        set_fact("torch.version", "2.13.0");
+        note_problem("odd", "Something is odd.");
+        EXPECT_FALSE(std::filesystem::exists(database.string() + ".d"));
+        stop();
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.errors, "");
 
     EXPECT_EQ(query(database,
                     "SELECT stage, depth, step, batch, phase, loader, epoch, "

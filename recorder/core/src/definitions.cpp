@@ -34,14 +34,14 @@ std::int64_t Definitions::define_loader(const LoaderInfo& info, std::int64_t num
     return number;
 }
 
-std::int64_t Definitions::define_iterator(std::int64_t loader, std::int64_t epoch,
+std::int64_t Definitions::define_iterator(std::int64_t loader, std::int64_t pass,
                                           std::int64_t number, std::int64_t now_ns) {
     const std::lock_guard lock(mutex_);
     number = iterators_.next(number);
     IteratorState state;
     state.number = number;
     state.loader = loader;
-    state.epoch = epoch;
+    state.epoch = pass;
     state.started_ns = now_ns;
     iterators_.states.insert_or_assign(number, std::move(state));
     iterators_.unwritten.insert(number);

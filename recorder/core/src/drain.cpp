@@ -12,6 +12,7 @@
 #include "recorder/core/src/definitions.hpp"
 #include "recorder/core/src/process_facts.hpp"
 #include "recorder/core/src/signal_guard.hpp"
+#include "recorder/core/src/timed_lock.hpp"
 #include "recorder/core/src/totals.hpp"
 
 namespace metatrain_timing::detail {
@@ -118,7 +119,7 @@ void Drain::wake() noexcept {
 
 bool Drain::flush(TimePoint deadline) noexcept {
     const SignalGuard guard;
-    std::unique_lock lock(pass_mutex_, deadline);
+    const TimedLock lock = lock_until(pass_mutex_, deadline);
     while (lock.owns_lock()) {
         const Outcome outcome = pass(false);
         if (outcome != Outcome::retry_soon ||
@@ -132,7 +133,7 @@ bool Drain::flush(TimePoint deadline) noexcept {
 
 void Drain::finish(TimePoint deadline) noexcept {
     const SignalGuard guard;
-    std::unique_lock lock(pass_mutex_, deadline);
+    const TimedLock lock = lock_until(pass_mutex_, deadline);
     if (!lock.owns_lock()) {
         return;
     }

@@ -5,12 +5,21 @@
 #include <new>
 
 #include "recorder/core/src/recorder.hpp"
+#include "recorder/core/src/timed_lock.hpp"
 
 namespace metatrain_timing::detail {
 namespace {
 
 constexpr std::chrono::seconds kPatience{
     2};  // a file system may hang; a training may not
+
+// Locks for longer than a function; false after the deadline.
+bool take(std::timed_mutex& mutex, Drain::TimePoint deadline) noexcept {
+    TimedLock lock = lock_until(mutex, deadline);
+    const bool owns = lock.owns_lock();
+    lock.release();
+    return owns;
+}
 
 }  // namespace
 
@@ -22,7 +31,7 @@ void handle_forks() noexcept {
 
 void Recorder::prepare_fork() noexcept {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    const bool holds_lifecycle = lifecycle_mutex_.try_lock_until(deadline);
+    const bool holds_lifecycle = take(lifecycle_mutex_, deadline);
     fork_holds_lifecycle_ = holds_lifecycle;
     fork_drain_ = drain_.load();
     fork_stopped_thread_ = false;
@@ -32,7 +41,7 @@ void Recorder::prepare_fork() noexcept {
         fork_drain_->stop_thread(deadline);
     }
     if (fork_drain_ != nullptr) {
-        fork_holds_pass_ = fork_drain_->pass_mutex().try_lock_until(deadline);
+        fork_holds_pass_ = take(fork_drain_->pass_mutex(), deadline);
     }
     // These are held for a moment only, never while anything waits.
     stages.mutex().lock();

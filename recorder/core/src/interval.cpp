@@ -157,8 +157,8 @@ void end(OpenInterval open) noexcept {
     if (state == nullptr || !state->open.is_open(open.depth, open.serial)) {
         return;
     }
-    // CPU time is read by a system call, where a busy machine takes the CPU away: inside
-    // the interval, not in a gap of its parent.
+    // CPU time is read by a system call, where a busy machine takes the CPU away:
+    // inside the interval, not in a gap of its parent.
     const std::int64_t cpu_ns =
         state->open.innermost_has_cpu() ? detail::thread_cpu_ns() : -1;
     const std::int64_t now = detail::monotonic_ns();

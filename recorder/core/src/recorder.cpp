@@ -9,6 +9,7 @@
 #include "recorder/core/src/platform.hpp"
 #include "recorder/core/src/previous_attempt.hpp"
 #include "recorder/core/src/process_facts.hpp"
+#include "recorder/core/src/timed_lock.hpp"
 #include "recorder/core/src/utf8.hpp"
 #include "recorder/core/src/uuid.hpp"
 
@@ -52,7 +53,7 @@ Recorder::Recorder() {
 }
 
 bool Recorder::start(const Options& options) {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (!lock.owns_lock() || unusable_) {
         return false;
     }
@@ -76,7 +77,7 @@ bool Recorder::start(const Options& options) {
 }
 
 void Recorder::stop() {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (!lock.owns_lock()) {
         return;
     }
@@ -94,7 +95,7 @@ void Recorder::stop() {
 }
 
 void Recorder::fix_identity() {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (lock.owns_lock() && epoch.load() != 0) {
         settle_identity();
         export_identity();
@@ -139,7 +140,7 @@ void Recorder::settle_identity() {
 }
 
 std::vector<EnvironmentVariable> Recorder::environment_for_children() {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     std::vector<EnvironmentVariable> variables;
     if (!lock.owns_lock() || !identity_is_settled_) {
         return variables;
@@ -175,7 +176,7 @@ void Recorder::flush() {
 }
 
 void Recorder::set_process(const ProcessInfo& info) {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (lock.owns_lock()) {
         process_info_ = info;
         process_info_.start_method = to_utf8(info.start_method, Names::kMaxBytes);
@@ -194,12 +195,12 @@ void Recorder::set_thread_name(std::string_view name) {
 }
 
 std::string Recorder::run_uuid() {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     return lock.owns_lock() ? identity_.uuid : "";
 }
 
 std::string Recorder::process_uuid() {
-    const Lock lock(lifecycle_mutex_, deadline());
+    const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (lock.owns_lock() && process_uuid_.empty()) {
         process_uuid_ = random_uuid();
     }
@@ -261,13 +262,14 @@ ThreadState* Recorder::attach() noexcept {
             return nullptr;
         }
         if (state != nullptr && life_of(state->epoch) == life_of(now)) {
-            const Lock lock(lifecycle_mutex_, std::try_to_lock);
+            const TimedLock lock(lifecycle_mutex_, std::try_to_lock);
             if (lock.owns_lock() && drain_.load()->start_thread()) {
                 state->epoch = now;
             }
             return state;
         }
-        const Lock lock(lifecycle_mutex_, kAttachPatience);
+        const TimedLock lock = lock_until(
+            lifecycle_mutex_, std::chrono::steady_clock::now() + kAttachPatience);
         ThreadState* const attached = lock.owns_lock() ? attach_locked() : nullptr;
         if (attached == nullptr && recording()) {
             threads.drop();

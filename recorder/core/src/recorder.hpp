@@ -65,8 +65,6 @@ class Recorder {
   private:
     Recorder();
 
-    using Lock = std::unique_lock<std::timed_mutex>;
-
     ThreadState* attach_locked();
     void begin_life();
     void settle_identity();
