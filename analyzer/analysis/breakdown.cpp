@@ -245,11 +245,6 @@ void sort_main(Sorter& sorter, const Process& process, std::size_t p,
     }
 }
 
-double share_of(std::int64_t part_ns, std::int64_t whole_ns) {
-    return whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns)
-                        : 0;
-}
-
 // `outside` is no recorded stage: it is what the wall has beyond waits and bodies, and
 // the ends of passes are its parts.
 void close_outside(Breakdown& result) {

@@ -6,14 +6,10 @@
 #include "analyzer/analysis/stages.hpp"
 
 namespace metatrain_timing::analyzer {
-namespace {
-
 double share_of(std::int64_t part_ns, std::int64_t whole_ns) {
     return whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns)
                         : 0;
 }
-
-}  // namespace
 
 std::string_view to_string(Where where) {
     switch (where) {

@@ -21,6 +21,9 @@ enum class Where : std::uint8_t {
 
 std::string_view to_string(Where where);
 
+/// What part of `whole_ns` `part_ns` is; 0 where there is no whole.
+double share_of(std::int64_t part_ns, std::int64_t whole_ns);
+
 /// One row of a table of stages.
 struct StageRow {
     std::string stage;

@@ -14,7 +14,6 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
-constexpr double kSecond = 1e9;
 constexpr double kShownRest = 0.005;     // share from which an inner rest is shown
 constexpr std::size_t kShownCauses = 8;  // without --verbose
 

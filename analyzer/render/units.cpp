@@ -10,7 +10,6 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
-constexpr double kSecond = 1e9;
 constexpr double kMinute = 60 * kSecond;
 constexpr double kHour = 60 * kMinute;
 

@@ -6,6 +6,8 @@
 /// Numbers for people: significant digits only, the unit always said.
 namespace metatrain_timing::analyzer {
 
+inline constexpr double kSecond = 1e9;  // in nanoseconds
+
 /// "38 us", "2.61 ms", "214 ms", "24.3 s", "3 min 20 s", "5 h 12 min".
 std::string format_duration(double ns);
 
