@@ -1,6 +1,10 @@
 # Helpers that keep the CMakeLists.txt of each component short. All sources are listed by
 # name; includes of private headers are from the repository root.
 #
+# Presets that are not for daily work, and the wheel, join the sources of a library into
+# few translation units (CMAKE_UNITY_BUILD): most of the time goes into headers. So two
+# files of a library have no two local things of one name.
+#
 #   mt_add_library(recorder                 # metatrain_timing_recorder, alias and export
 #       SOURCES src/ring.cpp src/writer.cpp #   metatrain_timing::recorder
 #       PUBLIC_HEADERS_DIR include          # installed; holds metatrain_timing/recorder/...
@@ -42,6 +46,15 @@ function(_mt_configure target)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
+
+# What programs, tests, benchmarks and fuzzers have in common. Their sources are alike
+# (each subcommand has its Arguments, each test its helpers), so they are never joined.
+macro(_mt_add_executable name)
+    add_executable(${name} ${arg_SOURCES})
+    _mt_configure(${name})
+    target_link_libraries(${name} PRIVATE ${arg_LIBS} ${ARGN})
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+endmacro()
 
 function(mt_add_library component)
     cmake_parse_arguments(
@@ -93,9 +106,7 @@ endfunction()
 
 function(mt_add_program name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
-    add_executable(${name} ${arg_SOURCES})
-    _mt_configure(${name})
-    target_link_libraries(${name} PRIVATE ${arg_LIBS})
+    _mt_add_executable(${name})
     if(SKBUILD)
         install(TARGETS ${name} RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT python)
     else()
@@ -126,11 +137,7 @@ endfunction()
 
 function(mt_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;PROPERTIES")
-    add_executable(${name} ${arg_SOURCES})
-    _mt_configure(${name})
-    target_link_libraries(
-        ${name} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest GTest::gtest_main
-    )
+    _mt_add_executable(${name} GTest::gmock GTest::gtest GTest::gtest_main)
     # Listed when ctest runs, not at build time: under a sanitizer that costs seconds.
     include(GoogleTest)
     if(NOT arg_PROPERTIES)
@@ -141,15 +148,12 @@ endfunction()
 
 function(mt_add_benchmark name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
-    add_executable(${name} ${arg_SOURCES})
-    _mt_configure(${name})
-    target_link_libraries(${name} PRIVATE ${arg_LIBS} benchmark::benchmark)
+    _mt_add_executable(${name} benchmark::benchmark)
 endfunction()
 
 function(mt_add_fuzzer name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
-    add_executable(${name} ${arg_SOURCES})
-    _mt_configure(${name})
-    target_link_libraries(${name} PRIVATE ${arg_LIBS})
+    _mt_add_executable(${name})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${name})
 endfunction()
