@@ -5,14 +5,11 @@ exports its model, and cannot compile a wrapper.
 """
 
 import functools
-from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .. import _native
-from .._loops import thread
-from .._native import begin, end, inside
-from .patching import Point, replace
+from .patching import Point, replace, timed_call
 
 
 def _point(module: str, name: str, *parameters: str, gives: str) -> tuple[Point, str]:
@@ -67,33 +64,25 @@ def install(module: ModuleType) -> None:
     :param module: a module of `POINTS`.
     """
     for point, stage in POINTS[module.__name__]:
-        make = functools.partial(_TimedCall, stage=_native.stage(stage))
+        make = functools.partial(_timed, stage=_native.stage(stage))
         replace(point, make, everywhere=True)
 
 
+def _timed(function: Any, stage: int) -> Any:
+    if isinstance(function, FunctionType):
+        return timed_call(function, stage)
+    return _TimedCall(function, stage)
+
+
 class _TimedCall:
-    """A function that is recorded as a stage; else it is that function.
+    """Something that is called and is no Python function: it keeps its attributes."""
 
-    Not in a fetch: collate functions call some of these too, and there it is their
-    transform that is named.
-    """
-
-    def __init__(self, function: Callable[..., Any], stage: int) -> None:
+    def __init__(self, function: Any, stage: int) -> None:
         self._function = function
-        self._stage = stage
-        functools.update_wrapper(self, function, updated=())
+        self._timed = timed_call(function, stage)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if thread.fetching or inside(self._stage):
-            return self._function(*args, **kwargs)
-        token = begin(self._stage)
-        try:
-            return self._function(*args, **kwargs)
-        finally:
-            end(token)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self._timed(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)

@@ -1,5 +1,6 @@
-"""`optimizer`: each optimizer's step, by torch's global hooks."""
+"""`optimizer`: each optimizer's step, by torch's global hooks; and `zero_grad`."""
 
+import functools
 import sys
 from types import ModuleType
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from .. import _loops, _native, _session
 from .._loops import thread
 from .._native import begin, end, inside
+from .patching import Point, replace, timed_call
 
 OPTIMIZER = _native.stage("optimizer")
 
@@ -35,6 +37,10 @@ def install(module: ModuleType) -> None:
         return
     module.register_optimizer_step_pre_hook(_before)
     module.register_optimizer_step_post_hook(_after)
+    replace(
+        Point(module.__name__, "Optimizer.zero_grad", ("self",), "zero_grad"),
+        functools.partial(timed_call, stage=_native.stage("zero_grad")),
+    )
     _installed = True
 
 

@@ -1,5 +1,6 @@
 """Replacing functions by name, with a check that they are what was expected."""
 
+import functools
 import importlib
 import inspect
 import sys
@@ -8,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _session
+from .._loops import thread
+from .._native import begin, end, inside
 
 MARK = "__metatrain_timing__"
 
@@ -53,6 +56,30 @@ def replace(point: Point, make: Callable[[Any], Any], everywhere: bool = False) 
     if everywhere:
         _replace_imported(original, replacement, point.module.partition(".")[0])
     return True
+
+
+def timed_call(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
+    """
+    A function that is recorded as a stage.
+
+    Not in a fetch, where the transform that calls it is what has a name, and not where
+    the program names the stage itself.
+
+    :param function: the function.
+    :param stage: number of the stage.
+    """
+
+    @functools.wraps(function)
+    def timed_function(*args: Any, **kwargs: Any) -> Any:
+        if thread.fetching or inside(stage):
+            return function(*args, **kwargs)
+        token = begin(stage)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            end(token)
+
+    return timed_function
 
 
 def _replace_imported(original: object, replacement: object, package: str) -> None:
