@@ -117,6 +117,9 @@ TEST_F(ForkTest, AChildOfAChildNamesItsParent) {
 }
 
 TEST_F(ForkTest, AnyThreadMayFork) {
+    if (!test::kForksWithThreads) {
+        GTEST_SKIP() << "ThreadSanitizer cannot follow";
+    }
     run_training([] {
         record("main");
         std::thread([] {
@@ -206,6 +209,9 @@ TEST_F(ForkTest, AChildHoldsNoDescriptorOfItsParentsFile) {
 }
 
 TEST_F(ForkTest, NoThreadOfTheRecorderIsLeftWhenAForkReturns) {
+    if (!test::kForksWithThreads) {
+        GTEST_SKIP() << "ThreadSanitizer cannot follow";
+    }
     run_training([] {
         record("main");
         const auto thread_count = [] {
@@ -222,6 +228,9 @@ TEST_F(ForkTest, NoThreadOfTheRecorderIsLeftWhenAForkReturns) {
 }
 
 TEST_F(ForkTest, NoChildHangsWhileTheDrainIsBusy) {
+    if (!test::kForksWithThreads) {
+        GTEST_SKIP() << "ThreadSanitizer cannot follow";
+    }
     constexpr int kForks = 200;
     run_training([] {
         fix_identity();

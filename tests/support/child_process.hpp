@@ -12,6 +12,13 @@
 
 namespace metatrain_timing::test {
 
+/// ThreadSanitizer follows no fork of a process with threads: its child may start none.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kForksWithThreads = false;
+#else
+inline constexpr bool kForksWithThreads = true;
+#endif
+
 /// What became of a child process.
 struct ChildResult {
     int exit_code = -1;  // 128 + signal if one ended it
