@@ -1,14 +1,13 @@
 """`optimizer`: each optimizer's step, by torch's global hooks; and `zero_grad`."""
 
 import functools
-import sys
 from types import ModuleType
 from typing import Any
 
 from .. import _loops, _native, _session
 from .._loops import thread
 from .._native import begin, end, inside
-from .patching import Point, replace, timed_call
+from .patching import Point, replace, timed_call, warn
 
 OPTIMIZER = _native.stage("optimizer")
 
@@ -26,22 +25,19 @@ def install(module: ModuleType) -> None:
     _session.start()
     if _installed:
         return
-    missing = [name for name in _HOOKS if not hasattr(module, name)]
-    if missing:
-        version = getattr(sys.modules.get("torch"), "__version__", "of unknown version")
-        _session.warn(
-            "unknown_torch",
-            f"torch {version}: torch.optim.optimizer.{missing[0]} is not there; "
-            "not recorded: optimizer, steps",
-        )
-        return
-    module.register_optimizer_step_pre_hook(_before)
-    module.register_optimizer_step_post_hook(_after)
+    _installed = True
     replace(
         Point(module.__name__, "Optimizer.zero_grad", ("self",), "zero_grad"),
         functools.partial(timed_call, stage=_native.stage("zero_grad")),
     )
-    _installed = True
+    missing = [name for name in _HOOKS if name not in vars(module)]
+    if missing:
+        warn(
+            Point(module.__name__, missing[0], None, "optimizer, steps"), "is not there"
+        )
+        return
+    module.register_optimizer_step_pre_hook(_before)
+    module.register_optimizer_step_post_hook(_after)
 
 
 def _before(optimizer: Any, _args: Any, _kwargs: Any) -> None:

@@ -43,12 +43,12 @@ def replace(point: Point, make: Callable[[Any], Any], everywhere: bool = False) 
         owner, name = _find_owner(point)
         original = vars(owner)[name]
     except (ImportError, AttributeError, KeyError):
-        _warn(point, "is not there")
+        warn(point, "is not there")
         return False
     if getattr(original, MARK, False):
         return True
     if not _looks_as_expected(original, point.parameters):
-        _warn(point, "takes other arguments than expected")
+        warn(point, "takes other arguments than expected")
         return False
     replacement = make(original)
     setattr(replacement, MARK, True)
@@ -111,7 +111,13 @@ def _looks_as_expected(function: object, expected: tuple[str, ...] | None) -> bo
     return parameters[: len(expected)] == expected
 
 
-def _warn(point: Point, what: str) -> None:
+def warn(point: Point, what: str) -> None:
+    """
+    Say in one line what is missing, and what a report misses for it.
+
+    :param point: what was to be replaced.
+    :param what: what is wrong with it.
+    """
     package = point.module.partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", "of unknown version")
     _session.warn(
