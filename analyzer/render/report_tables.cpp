@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kShownRest = 0.005;     // share from which an inner rest is shown
 constexpr std::size_t kShownCauses = 8;  // without --verbose
+constexpr std::size_t kShownEpochs = 8;
+constexpr double kEpochStartsCount = 0.05;  // share from which they get a table
 
 double ratio(std::int64_t part, std::int64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -307,6 +309,62 @@ std::optional<Table> phase_time_table(const PhaseReport& phase) {
     add("unattributed", phase.time.outside_ns - ends_ns);
     table.add_rule();
     add("all epochs", phase.time.wall_ns);
+    return table;
+}
+
+namespace {
+
+// Whether passes begin much slower than they go on, and it matters.
+bool starts_count(const PhaseReport& phase, std::int64_t starts_ns) {
+    std::int64_t first_ns = 0;
+    for (const EpochStart& start : phase.epoch_starts) {
+        first_ns += start.first_wait_ns;
+    }
+    const auto passes = static_cast<std::int64_t>(phase.epoch_starts.size());
+    const std::int64_t others = phase.steps.micro_steps * phase.rank_count - passes;
+    return others > 0 && ratio(starts_ns, phase.time.wall_ns) >= kEpochStartsCount &&
+           ratio(starts_ns, passes) >=
+               2 * ratio(phase.time.loader_ns - first_ns, others);
+}
+
+}  // namespace
+
+std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
+    std::int64_t sum_ns = 0;
+    double greatest_ns = 0;
+    for (const EpochStart& start : phase.epoch_starts) {
+        const std::int64_t both_ns = start.worker_start_ns + start.first_wait_ns;
+        sum_ns += both_ns;
+        greatest_ns = std::max(greatest_ns, static_cast<double>(both_ns));
+    }
+    if (sum_ns == 0 || (!verbose && !starts_count(phase, sum_ns))) {
+        return std::nullopt;
+    }
+    const TimeColumn time(greatest_ns, kSecond);
+    Table table({{"rank", Align::right, 1},
+                 {"epoch", Align::right},
+                 {"making workers, " + time.unit(), Align::right},
+                 {"first wait, " + time.unit(), Align::right}});
+    const std::size_t shown = verbose
+                                  ? phase.epoch_starts.size()
+                                  : std::min(phase.epoch_starts.size(), kShownEpochs);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const EpochStart& start = phase.epoch_starts[i];
+        table.add_row({std::to_string(start.rank), std::to_string(start.epoch),
+                       time.cell(start.worker_start_ns),
+                       time.cell(start.first_wait_ns)});
+    }
+    std::int64_t made_ns = 0;
+    std::int64_t waited_ns = 0;
+    for (const EpochStart& start : phase.epoch_starts) {
+        made_ns += start.worker_start_ns;
+        waited_ns += start.first_wait_ns;
+    }
+    const auto count = static_cast<std::int64_t>(phase.epoch_starts.size());
+    table.add_rule();
+    table.add_row({"", fmt::format("mean of {}", count),
+                   time.cell(ratio(made_ns, count)),
+                   time.cell(ratio(waited_ns, count))});
     return table;
 }
 

@@ -117,6 +117,7 @@ class TextReport {
         section(is_train ? "WHERE THE TRAINING TIME GOES"
                          : fmt::format("WHERE THE TIME OF \"{}\" GOES", name),
                 phase_time_table(phase), time_line(phase));
+        section("EPOCH STARTS", epoch_start_table(phase, view_.verbose));
         if (view_.verbose || phase.workers.size() <= kShownWorkers) {
             section("WORKERS", worker_table(phase, report_),
                     "shares of the life of each worker");
