@@ -51,8 +51,13 @@ else
     mv structures.part.xyz structures.xyz
 fi
 
+# Threads of torch that spin on cores which the workers need make every step slower.
+cores=$(nproc)
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > workers + 1 ? cores - workers : 1))}
+
 heading "Train PET: $epochs epochs, $workers workers, recording to run.db"
-say "METATRAIN_TIMING_DB=run.db mtt train options.yaml (log: $work_dir/train.log)"
+say "METATRAIN_TIMING_DB=run.db mtt train options.yaml, with $OMP_NUM_THREADS compute threads"
+say "log: $work_dir/train.log"
 if ! METATRAIN_TIMING_DB=run.db "$bin_dir/mtt" train ../options.yaml \
     -r "architecture.training.num_workers=$workers" \
     -r "architecture.training.num_epochs=$epochs" 2>&1 | tee train.log | show_epochs
