@@ -113,9 +113,9 @@ BatchRows rows_of_batch(const PhaseReport& phase) {
         result.rows = &phase.time.main;
         result.top = "loader";
     }
-    if (const StageRow* top = find_top(*result.rows, result.top)) {
-        result.batches = result.batches > 0 ? result.batches : top->calls;
-        result.whole_ns = top->total_ns;
+    if (const StageRow* fetch = find_row(*result.rows, "fetch")) {
+        result.batches = result.batches > 0 ? result.batches : fetch->calls;
+        result.whole_ns = fetch->total_ns;
     }
     return result;
 }

@@ -341,8 +341,8 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
         return std::nullopt;
     }
     const TimeColumn time(greatest_ns, kSecond);
-    Table table({{"rank", Align::right, 1},
-                 {"epoch", Align::right},
+    const bool several = phase.rank_count > 1;
+    Table table({{several ? "rank, epoch" : "epoch", Align::right},
                  {"making workers, " + time.unit(), Align::right},
                  {"first wait, " + time.unit(), Align::right}});
     const std::size_t shown = verbose
@@ -350,7 +350,8 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
                                   : std::min(phase.epoch_starts.size(), kShownEpochs);
     for (std::size_t i = 0; i < shown; ++i) {
         const EpochStart& start = phase.epoch_starts[i];
-        table.add_row({std::to_string(start.rank), std::to_string(start.epoch),
+        const std::string rank = several ? std::to_string(start.rank) + ", " : "";
+        table.add_row({rank + std::to_string(start.epoch),
                        time.cell(start.worker_start_ns),
                        time.cell(start.first_wait_ns)});
     }
