@@ -363,8 +363,7 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
     }
     const auto count = static_cast<std::int64_t>(phase.epoch_starts.size());
     table.add_rule();
-    table.add_row({"", fmt::format("mean of {}", count),
-                   time.cell(ratio(made_ns, count)),
+    table.add_row({fmt::format("mean of {}", count), time.cell(ratio(made_ns, count)),
                    time.cell(ratio(waited_ns, count))});
     return table;
 }
