@@ -180,6 +180,10 @@ bool Drain::write(bool last) {
         source_.threads.release(harvests);
         return true;
     }
+    if (owned_.file && !owned_.file->is_in_place()) {
+        lose_file("was removed while it was written");
+        lost_.clear();  // its name is free
+    }
     if (!owned_.file) {
         if (!worth_a_file(harvests, last)) {
             source_.threads.release(harvests);
@@ -210,7 +214,8 @@ bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const 
 }
 
 void Drain::open_file() {
-    owned_ = open_own_file(database_, process_, source_.stages, source_.counters);
+    owned_ =
+        open_own_file(database_, process_, source_.stages, source_.counters, lost_);
     {
         const std::lock_guard lock(path_mutex_);
         path_ = owned_.file->path();
@@ -226,6 +231,21 @@ void Drain::open_file() {
             source_.definitions.set_fact(key, value);
         }
     }
+}
+
+// What was written so far is lost or stays where it is; a new file gets the rest.
+void Drain::lose_file(const std::string& why) {
+    lost_ = fmt::format("{} {}", owned_.file->path().string(), why);
+    source_.complaints.say(lost_);
+    source_.definitions.add_problem({monotonic_ns(), "file_lost", lost_});
+    source_.definitions.mark_all();
+    owned_.file.reset();
+    if (owned_.lock) {
+        owned_.lock->remove();
+        owned_.lock.reset();
+    }
+    descriptors_.clear();
+    next_clock_ns_ = 0;
 }
 
 // After the first transaction all files that SQLite keeps open are there.
@@ -291,6 +311,14 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
 Drain::Outcome Drain::note_failure(int code, const std::string& text) noexcept {
     if (is_busy(code)) {
         return Outcome::retry_soon;
+    }
+    if (owned_.file && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)) {
+        try {
+            lose_file("is damaged");
+            return Outcome::retry_soon;
+        } catch (...) {
+            // out of memory: later
+        }
     }
     retry_at_ns_ = monotonic_ns() + kRetryPeriodNs;
     if (code == last_failure_) {

@@ -97,6 +97,7 @@ class Drain {
     bool write(bool last);
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
+    void lose_file(const std::string& why);
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
     void note_descriptors();
     Outcome note_failure(int code, const std::string& text) noexcept;
@@ -109,6 +110,7 @@ class Drain {
 
     std::timed_mutex pass_mutex_;  // guards what follows
     OwnedFile owned_;
+    std::string lost_;  // why the usual file cannot be used any more; empty: it can
     std::int64_t next_clock_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;
     int last_failure_ = 0;

@@ -81,7 +81,9 @@ LockFile::~LockFile() {
 
 void LockFile::remove() noexcept {
     if (descriptor_ >= 0) {
-        unlink(path_.c_str());
+        if (names_the_same_file(path_.c_str(), descriptor_)) {
+            unlink(path_.c_str());
+        }
         close(descriptor_);
         descriptor_ = -1;
     }

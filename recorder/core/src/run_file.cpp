@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/Exception.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <bit>
 #include <metatrain_timing/schema/sql.hpp>
@@ -98,10 +99,6 @@ int open_flags() {
     return SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX;
 }
 
-bool is_damage(int code) {
-    return code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
-}
-
 }  // namespace
 
 struct RunFile::Statements {
@@ -142,10 +139,14 @@ RunFile::RunFile(const std::filesystem::path& path, const FileAccess& access,
     try {
         bring_to_schema();
     } catch (const SQLite::Exception& error) {
-        if (is_damage(error.getErrorCode())) {
-            throw FileRefused("is not an SQLite database");
+        switch (error.getErrorCode()) {
+            case SQLITE_NOTADB:
+                throw FileRefused("is not an SQLite database");
+            case SQLITE_CORRUPT:
+                throw FileRefused("is damaged");
+            default:
+                throw;
         }
-        throw;
     }
     if (access.shared_memory && access.locks) {
         database_.exec("PRAGMA journal_mode = WAL");
@@ -155,9 +156,20 @@ RunFile::RunFile(const std::filesystem::path& path, const FileAccess& access,
     }
     database_.exec(access.durable ? "PRAGMA synchronous = NORMAL"
                                   : "PRAGMA synchronous = OFF");
+    struct stat opened{};
+    if (stat(path_.c_str(), &opened) == 0) {
+        device_ = opened.st_dev;
+        inode_ = opened.st_ino;
+    }
 }
 
 RunFile::~RunFile() = default;
+
+bool RunFile::is_in_place() const noexcept {
+    struct stat named{};
+    return stat(path_.c_str(), &named) == 0 && named.st_dev == device_ &&
+           named.st_ino == inode_;
+}
 
 SQLite::Statement RunFile::prepare(std::string_view sql) const {
     return {database_, std::string(sql)};

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -65,6 +66,9 @@ class RunFile {
 
     const std::filesystem::path& path() const noexcept { return path_; }
     std::int64_t written_count() const noexcept { return written_count_; }
+    /// Whether the path still names the file that was opened. Where somebody removed
+    /// it, SQLite would go on writing to a file that nobody can find any more.
+    bool is_in_place() const noexcept;
 
     /// Begins a transaction; the first one that is committed writes the process's rows.
     void begin();
@@ -101,6 +105,8 @@ class RunFile {
     const Names& stages_;
     const Names& counters_;
     SQLite::Database database_;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
 
     std::int64_t process_id_ = 0;
     bool process_is_fresh_ = false;  // its row is part of the open transaction

@@ -77,7 +77,11 @@ class Opener {
           stages_(stages),
           counters_(counters) {}
 
-    OwnedFile open() {
+    OwnedFile open(const std::string& lost) {
+        if (!lost.empty()) {
+            note(lost, true);
+            return open_new_file();
+        }
         if (database_.has_parent_path()) {
             make_folder(database_.parent_path(), database_);
         }
@@ -196,8 +200,9 @@ class Opener {
 }  // namespace
 
 OwnedFile open_own_file(const fs::path& database, const ProcessRow& process,
-                        const Names& stages, const Names& counters) {
-    return Opener(database, process, stages, counters).open();
+                        const Names& stages, const Names& counters,
+                        const std::string& lost) {
+    return Opener(database, process, stages, counters).open(lost);
 }
 
 std::optional<std::string> trouble_with(const fs::path& database) {

@@ -30,11 +30,12 @@ struct OwnedFile {
 /// `<path>.d/rank0-w00.db`, … for workers and of `…-c00.db`, … for other children.
 ///
 /// Where that one is taken or refused it is a new file, `<path>.d/<slot>-<uuid8>.db`.
-/// Throws NoFile where nothing can be written, and SQLite::Exception for trouble that
-/// may pass: a reader in the way, a full disk.
+/// `lost`, if not empty, is why the usual file is none any more, a sentence. Throws
+/// NoFile where nothing can be written, and SQLite::Exception for trouble that may
+/// pass: a reader in the way, a full disk.
 OwnedFile open_own_file(const std::filesystem::path& database,
                         const ProcessRow& process, const Names& stages,
-                        const Names& counters);
+                        const Names& counters, const std::string& lost = {});
 
 /// What stands against writing beside `database`, seen without making anything; a whole
 /// sentence. Nothing: it looks well.
