@@ -74,7 +74,8 @@ def _pin_memory_loop(original: Callable[..., None]) -> Callable[..., None]:
 def _pin_memory(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def pin_memory(data: Any, *args: Any, **kwargs: Any) -> Any:
-        if thread.pinning:  # it calls itself for what a batch is made of
+        # It calls itself for what a batch is made of; None comes with a signal.
+        if thread.pinning or data is None:
             return original(data, *args, **kwargs)
         if thread.in_pin_thread and thread.receiving is not None:
             number = thread.receiving.number
