@@ -222,7 +222,8 @@ std::vector<int> open_descriptors() {
     std::error_code error;
     for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
          !error && entry != end; entry.increment(error)) {
-        descriptors.push_back(std::atoi(entry->path().filename().c_str()));
+        const std::string name = entry->path().filename();
+        descriptors.push_back(static_cast<int>(std::strtol(name.c_str(), nullptr, 10)));
     }
     return descriptors;
 }

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <new>
 
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/fork.hpp"
@@ -42,7 +44,8 @@ std::string current_folder() {
 }  // namespace
 
 Recorder& Recorder::instance() noexcept {
-    static Recorder* const recorder = new Recorder;
+    alignas(Recorder) static std::byte memory[sizeof(Recorder)];
+    static Recorder* const recorder = new (memory) Recorder;
     return *recorder;
 }
 

@@ -81,8 +81,7 @@ const char* role_name(ProcessInfo::Role role) {
 }
 
 // SQLite itself would wait for ever on a pipe, and say little about a folder.
-const std::filesystem::path& require_regular_or_missing(
-    const std::filesystem::path& path) {
+std::string require_regular_or_missing(const std::filesystem::path& path) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (std::filesystem::is_directory(status)) {
@@ -91,7 +90,7 @@ const std::filesystem::path& require_regular_or_missing(
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
         throw FileRefused("is no ordinary file");
     }
-    return path;
+    return path.string();
 }
 
 int open_flags() {
@@ -134,7 +133,7 @@ RunFile::RunFile(const std::filesystem::path& path, const FileAccess& access,
       process_(std::move(process)),
       stages_(stages),
       counters_(counters),
-      database_(require_regular_or_missing(path).string(), open_flags(), kBusyTimeoutMs,
+      database_(require_regular_or_missing(path), open_flags(), kBusyTimeoutMs,
                 access.locks ? "" : "unix-none") {
     try {
         bring_to_schema();

@@ -18,7 +18,7 @@ inline TimedLock lock_until(std::timed_mutex& mutex,
     TimedLock lock(mutex, std::try_to_lock);
     while (!lock.owns_lock()) {
         const auto left = deadline - std::chrono::steady_clock::now();
-        if (left <= left.zero()) {
+        if (left <= std::chrono::nanoseconds::zero()) {
             break;
         }
         const auto turn = std::min<std::chrono::nanoseconds>(left, milliseconds(100));
