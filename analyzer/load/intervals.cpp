@@ -1,14 +1,44 @@
 #include "analyzer/load/intervals.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <condition_variable>
+#include <exception>
 #include <limits>
+#include <mutex>
 #include <new>
+#include <thread>
+#include <vector>
 
 #include "analyzer/load/nesting.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
+
+// Ids of rows, both ends included.
+struct IdRange {
+    std::int64_t first = 0;
+    std::int64_t last = -1;
+
+    std::uint64_t size() const {
+        return first > last ? 0
+                            : static_cast<std::uint64_t>(last) -
+                                  static_cast<std::uint64_t>(first) + 1;
+    }
+};
+
+constexpr IdRange kAllIds{std::numeric_limits<std::int64_t>::min(),
+                          std::numeric_limits<std::int64_t>::max()};
+
+IdRange interval_ids(const Database& db) {
+    Statement row =
+        db.prepare("SELECT min(id), max(id) FROM main.interval NOT INDEXED");
+    if (!row.step() || row.is_null(0)) {
+        return {};
+    }
+    return {row.integer(0), row.integer(1)};
+}
 
 // NULL and what does not fit become -1: unknown.
 std::int32_t small_or_unknown(const Statement& row, int column) {
@@ -27,63 +57,119 @@ std::uint16_t depth_of(const Statement& row, int column) {
         std::clamp<std::int64_t>(row.integer(column), 0, 65535));
 }
 
-// Makes room for one more. A large vector grows once, to the most it can become: pages
-// that stay unused cost nothing, while growing by copying needs both copies at a time.
-template <typename Value>
-void make_room(std::vector<Value>& values, std::size_t rows_left) {
-    constexpr std::size_t kLarge = 64 * 1024;
-    if (values.size() < values.capacity() || values.size() < kLarge) {
-        return;
-    }
-    try {
-        values.reserve(values.size() + std::max<std::size_t>(rows_left, 1));
-    } catch (const std::bad_alloc&) {
-        // the address space is limited; grow as usual
-    }
-}
+// An interval on its way to the track `target`, an index into FileIds::track_targets.
+struct StagedInterval {
+    std::int32_t target = 0;
+    Interval interval;
+    std::int64_t cpu_ns = -1;  // -1: not measured
+};
 
-class Reader {
+// Turns rows of one connection into parts of the model; `problems` counts the others.
+class RowReader {
   public:
-    Reader(const Database& db, const FileIds& ids, Run& run)
-        : db_(db), ids_(ids), run_(run) {}
+    RowReader(const Database& db, const FileIds& ids, IntervalProblems& problems)
+        : db_(db), ids_(ids), problems_(problems) {}
 
-    IntervalProblems read() {
-        try {
-            read_closed();
-            read_open();
-            read_counters();
-        } catch (...) {
-            sort_tracks();  // what was read before the damage is to be used
-            throw;
+    /// Calls `sink(StagedInterval)` for every interval with an id in `range`.
+    template <typename Sink>
+    void read_intervals(const IdRange& range, Sink sink) {
+        Statement row = db_.prepare(
+            "SELECT track_id, stage_id, start_ns, dur_ns, depth, step, iterator_id, "
+            "batch,"
+            " cpu_ns FROM main.interval NOT INDEXED WHERE id BETWEEN ?1 AND ?2"
+            " ORDER BY id");
+        row.bind(1, range.first);
+        row.bind(2, range.last);
+        while (row.step()) {
+            StagedInterval staged;
+            if (read_interval(row, staged)) {
+                sink(staged);
+            }
         }
-        sort_tracks();
-        return problems_;
+    }
+
+    /// Calls `sink(target, Interval)` for every open interval.
+    template <typename Sink>
+    void read_open(Sink sink) {
+        Statement row = db_.prepare(
+            "SELECT track_id, stage_id, start_ns, depth, step, iterator_id, batch"
+            " FROM main.open_interval NOT INDEXED ORDER BY id");
+        while (row.step()) {
+            const std::int32_t target = target_of(row.integer(0));
+            Interval interval;
+            if (target >= 0 && set_name(ids_.stages, row.integer(1), interval.stage) &&
+                set_iterator(row, 5, interval.iterator)) {
+                interval.start_ns = row.integer(2);
+                interval.depth = depth_of(row, 3);
+                interval.step = small_or_unknown(row, 4);
+                interval.batch = small_or_unknown(row, 6);
+                sink(target, interval);
+            }
+        }
+    }
+
+    /// Calls `sink(target, Counter)` for every counted value.
+    template <typename Sink>
+    void read_counters(Sink sink) {
+        Statement row = db_.prepare(
+            "SELECT track_id, name_id, at_ns, value, step, iterator_id, batch"
+            " FROM main.counter NOT INDEXED ORDER BY id");
+        while (row.step()) {
+            const std::int32_t target = target_of(row.integer(0));
+            Counter counter;
+            if (target < 0 ||
+                !set_name(ids_.counter_names, row.integer(1), counter.name) ||
+                !set_iterator(row, 5, counter.iterator)) {
+                continue;
+            }
+            counter.at_ns = row.integer(2);
+            counter.value = row.real(3);
+            if (!std::isfinite(counter.value)) {
+                ++problems_.impossible;
+                continue;
+            }
+            counter.step = small_or_unknown(row, 4);
+            counter.batch = small_or_unknown(row, 6);
+            sink(target, counter);
+        }
     }
 
   private:
-    void sort_tracks() {
-        for (const TrackTarget& target : ids_.track_targets) {
-            problems_.cut += static_cast<std::int64_t>(sort_and_nest(track_at(target)));
+    bool read_interval(const Statement& row, StagedInterval& staged) {
+        Interval& interval = staged.interval;
+        staged.target = target_of(row.integer(0));
+        if (staged.target < 0 ||
+            !set_name(ids_.stages, row.integer(1), interval.stage) ||
+            !set_iterator(row, 6, interval.iterator)) {
+            return false;
         }
+        interval.start_ns = row.integer(2);
+        interval.dur_ns = row.integer(3);
+        std::int64_t end_ns = 0;
+        if (interval.dur_ns < 0 ||
+            __builtin_add_overflow(interval.start_ns, interval.dur_ns, &end_ns)) {
+            ++problems_.impossible;
+            return false;
+        }
+        interval.depth = depth_of(row, 4);
+        interval.step = small_or_unknown(row, 5);
+        interval.batch = small_or_unknown(row, 7);
+        const std::int64_t cpu_ns = row.integer(8);
+        if (cpu_ns > 0 || (cpu_ns == 0 && !row.is_null(8))) {
+            staged.cpu_ns = cpu_ns;
+        }
+        return true;
     }
 
-    Track& track_at(const TrackTarget& target) {
-        return run_.processes[target.process].tracks[target.track];
-    }
-
-    // The track with this id, nullptr where it is of another run or missing.
-    Track* track_of(std::int64_t id) {
-        if (id == last_track_id_ && has_last_track_) {
-            return last_track_;
+    // The target with this track id, negative where it is of another run or missing.
+    std::int32_t target_of(std::int64_t id) {
+        if (!has_last_track_ || id != last_track_id_) {
+            last_target_ = ids_.tracks.find(id);
+            last_track_id_ = id;
+            has_last_track_ = true;
         }
-        const std::int32_t index = ids_.tracks.find(id);
-        has_last_track_ = index != IdMap::kMissing;
-        last_track_id_ = id;
-        last_track_ =
-            index < 0 ? nullptr
-                      : &track_at(ids_.track_targets[static_cast<std::size_t>(index)]);
-        problems_.dangling += index == IdMap::kMissing ? 1 : 0;
-        return last_track_;
+        problems_.dangling += last_target_ == IdMap::kMissing ? 1 : 0;
+        return last_target_;
     }
 
     // False: the row refers to what is not there.
@@ -105,119 +191,231 @@ class Reader {
         return index >= 0;
     }
 
-    void read_closed() {
-        const std::int64_t last_id =
-            db_.integer("SELECT max(id) FROM main.interval NOT INDEXED");
-        Statement row = db_.prepare(
-            "SELECT track_id, stage_id, start_ns, dur_ns, depth, step, iterator_id, "
-            "batch,"
-            " cpu_ns, id FROM main.interval NOT INDEXED ORDER BY id");
-        while (row.step()) {
-            Track* track = track_of(row.integer(0));
-            if (track == nullptr) {
-                continue;
-            }
-            Interval interval;
-            if (!set_name(ids_.stages, row.integer(1), interval.stage) ||
-                !set_iterator(row, 6, interval.iterator)) {
-                continue;
-            }
-            interval.start_ns = row.integer(2);
-            interval.dur_ns = row.integer(3);
-            std::int64_t end_ns = 0;
-            if (interval.dur_ns < 0 ||
-                __builtin_add_overflow(interval.start_ns, interval.dur_ns, &end_ns)) {
-                ++problems_.impossible;
-                continue;
-            }
-            interval.depth = depth_of(row, 4);
-            interval.step = small_or_unknown(row, 5);
-            interval.batch = small_or_unknown(row, 7);
-            if (track->intervals.size() == track->intervals.capacity()) {
-                make_room(track->intervals, rows_left(row.integer(9), last_id));
-            }
-            track->intervals.push_back(interval);
-            add_cpu_time(*track, row, last_id);
-        }
-    }
-
-    static std::size_t rows_left(std::int64_t id, std::int64_t last_id) {
-        // ids may be anything in a foreign file: a hundred million is more than any has
-        constexpr std::uint64_t kMost = 100'000'000;
-        const auto left =
-            static_cast<std::uint64_t>(last_id) - static_cast<std::uint64_t>(id) + 1;
-        return static_cast<std::size_t>(std::min(left, kMost));
-    }
-
-    // `cpu_ns` exists from the first interval of the track that has one.
-    static void add_cpu_time(Track& track, const Statement& row, std::int64_t last_id) {
-        const std::int64_t value = row.integer(8);
-        const bool measured = value > 0 || (value == 0 && !row.is_null(8));
-        if (!measured && track.cpu_ns.empty()) {
-            return;
-        }
-        track.cpu_ns.resize(track.intervals.size() - 1, -1);
-        make_room(track.cpu_ns, rows_left(row.integer(9), last_id));
-        track.cpu_ns.push_back(measured ? value : -1);
-    }
-
-    void read_open() {
-        Statement row = db_.prepare(
-            "SELECT track_id, stage_id, start_ns, depth, step, iterator_id, batch"
-            " FROM main.open_interval NOT INDEXED ORDER BY id");
-        while (row.step()) {
-            Track* track = track_of(row.integer(0));
-            Interval interval;
-            if (track == nullptr ||
-                !set_name(ids_.stages, row.integer(1), interval.stage) ||
-                !set_iterator(row, 5, interval.iterator)) {
-                continue;
-            }
-            interval.start_ns = row.integer(2);
-            interval.depth = depth_of(row, 3);
-            interval.step = small_or_unknown(row, 4);
-            interval.batch = small_or_unknown(row, 6);
-            track->open.push_back(interval);
-        }
-    }
-
-    void read_counters() {
-        Statement row = db_.prepare(
-            "SELECT track_id, name_id, at_ns, value, step, iterator_id, batch"
-            " FROM main.counter NOT INDEXED ORDER BY id");
-        while (row.step()) {
-            Track* track = track_of(row.integer(0));
-            Counter counter;
-            if (track == nullptr ||
-                !set_name(ids_.counter_names, row.integer(1), counter.name) ||
-                !set_iterator(row, 5, counter.iterator)) {
-                continue;
-            }
-            counter.at_ns = row.integer(2);
-            counter.value = row.real(3);
-            if (!std::isfinite(counter.value)) {
-                ++problems_.impossible;
-                continue;
-            }
-            counter.step = small_or_unknown(row, 4);
-            counter.batch = small_or_unknown(row, 6);
-            track->counters.push_back(counter);
-        }
-    }
-
     const Database& db_;
     const FileIds& ids_;
-    Run& run_;
-    IntervalProblems problems_;
+    IntervalProblems& problems_;
     std::int64_t last_track_id_ = 0;
-    Track* last_track_ = nullptr;
+    std::int32_t last_target_ = 0;
     bool has_last_track_ = false;
 };
 
+// The tracks of one file in the model, being filled.
+class Tracks {
+  public:
+    Tracks(const FileIds& ids, Run& run, std::uint64_t row_count)
+        : rows_left_(row_count) {
+        for (const TrackTarget& target : ids.track_targets) {
+            tracks_.push_back(&run.processes[target.process].tracks[target.track]);
+        }
+    }
+
+    Track& at(std::int32_t target) {
+        return *tracks_[static_cast<std::size_t>(target)];
+    }
+
+    void append(const StagedInterval& staged) {
+        Track& track = at(staged.target);
+        make_room(track.intervals);
+        track.intervals.push_back(staged.interval);
+        // CPU times exist from the first interval of the track that has one
+        if (staged.cpu_ns >= 0 || !track.cpu_ns.empty()) {
+            track.cpu_ns.resize(track.intervals.size() - 1, -1);
+            make_room(track.cpu_ns);
+            track.cpu_ns.push_back(staged.cpu_ns);
+        }
+        rows_left_ -= rows_left_ > 0 ? 1 : 0;
+    }
+
+    std::int64_t sort() {
+        std::size_t cut = 0;
+        for (Track* track : tracks_) {
+            cut += sort_and_nest(*track);
+        }
+        return static_cast<std::int64_t>(cut);
+    }
+
+  private:
+    // A large vector grows once, to the most it can become: pages that stay unused cost
+    // nothing, while growing by copying needs both copies at a time.
+    template <typename Value>
+    void make_room(std::vector<Value>& values) const {
+        constexpr std::size_t kLarge = 64 * 1024;
+        constexpr std::uint64_t kMost = 100'000'000;  // ids may be anything
+        if (values.size() < values.capacity() || values.size() < kLarge) {
+            return;
+        }
+        try {
+            values.reserve(values.size() + 1 + std::min(rows_left_, kMost));
+        } catch (const std::bad_alloc&) {
+            // the address space is limited; grow as usual
+        }
+    }
+
+    std::vector<Track*> tracks_;
+    std::uint64_t rows_left_;
+};
+
+void read_small(RowReader& reader, Tracks& tracks) {
+    reader.read_open([&](std::int32_t target, const Interval& interval) {
+        tracks.at(target).open.push_back(interval);
+    });
+    reader.read_counters([&](std::int32_t target, const Counter& counter) {
+        tracks.at(target).counters.push_back(counter);
+    });
+}
+
+// Two threads read chunks of rows in turns; each hands its chunk over when those before
+// it are there, so that the order of rows is kept and memory is bounded.
+class ParallelReader {
+  public:
+    ParallelReader(const IdRange& ids, std::uint64_t chunk_size,
+                   const FileIds& file_ids, Tracks& tracks)
+        : ids_(ids), chunk_size_(chunk_size), file_ids_(file_ids), tracks_(tracks) {}
+
+    void read(RunFile& file, IntervalProblems& problems) {
+        const Database& first = file.database();
+        std::array<IntervalProblems, 2> found;
+        {
+            const std::jthread second([&] {
+                work([&] { return RunFile::open(file.path()); },
+                     [](RunFile& own) -> const Database& { return own.database(); },
+                     found[1]);
+            });
+            work([] { return 0; }, [&](int) -> const Database& { return first; },
+                 found[0]);
+        }
+        problems.add(found[0]);
+        problems.add(found[1]);
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+    }
+
+  private:
+    template <typename Open, typename Connection>
+    void work(Open open, Connection connection, IntervalProblems& problems) {
+        try {
+            auto opened = open();
+            RowReader reader(connection(opened), file_ids_, problems);
+            std::vector<StagedInterval> rows;
+            rows.reserve(chunk_size_);
+            for (std::uint64_t chunk = take(); chunk * chunk_size_ < ids_.size();
+                 chunk = take()) {
+                rows.clear();
+                try {
+                    reader.read_intervals(
+                        range_of(chunk),
+                        [&](const StagedInterval& row) { rows.push_back(row); });
+                } catch (...) {
+                    hand_over(chunk, rows);
+                    throw;
+                }
+                hand_over(chunk, rows);
+            }
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!failure_) {
+                failure_ = std::current_exception();
+            }
+            taken_ = ids_.size() / chunk_size_ + 1;  // no more
+        }
+    }
+
+    std::uint64_t take() {
+        const std::lock_guard lock(mutex_);
+        return taken_++;
+    }
+
+    IdRange range_of(std::uint64_t chunk) const {
+        const auto first = ids_.first + static_cast<std::int64_t>(chunk * chunk_size_);
+        return {first, std::min(ids_.last,
+                                first + static_cast<std::int64_t>(chunk_size_) - 1)};
+    }
+
+    void hand_over(std::uint64_t chunk, const std::vector<StagedInterval>& rows) {
+        std::unique_lock lock(mutex_);
+        turn_.wait(lock, [&] { return appended_ == chunk; });
+        lock.unlock();  // it is this thread's turn until it says otherwise
+        std::exception_ptr failure;
+        try {
+            for (const StagedInterval& row : rows) {
+                tracks_.append(row);
+            }
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        lock.lock();
+        ++appended_;  // whatever happened: the other thread may be waiting
+        turn_.notify_all();
+        if (failure) {
+            std::rethrow_exception(failure);
+        }
+    }
+
+    const IdRange ids_;
+    const std::uint64_t chunk_size_;
+    const FileIds& file_ids_;
+    Tracks& tracks_;
+    std::mutex mutex_;
+    std::condition_variable turn_;
+    std::uint64_t taken_ = 0;     // chunks, by the mutex
+    std::uint64_t appended_ = 0;  // chunks, by the mutex
+    std::exception_ptr failure_;
+};
+
+// Reads by `read_rows(tracks)`, and leaves sound tracks also where that fails.
+template <typename ReadRows>
+void fill(Tracks& tracks, IntervalProblems& problems, ReadRows read_rows) {
+    try {
+        read_rows();
+    } catch (...) {
+        problems.cut += tracks.sort();  // what was read before the damage is to be used
+        throw;
+    }
+    problems.cut += tracks.sort();
+}
+
 }  // namespace
 
-IntervalProblems read_intervals(const Database& db, const FileIds& ids, Run& run) {
-    return Reader(db, ids, run).read();
+void IntervalProblems::add(const IntervalProblems& other) {
+    dangling += other.dangling;
+    impossible += other.impossible;
+    cut += other.cut;
+}
+
+void read_intervals(RunFile& file, const FileIds& ids, Run& run,
+                    IntervalProblems& problems) {
+    const Database& db = file.database();
+    Tracks tracks(ids, run, interval_ids(db).size());
+    RowReader reader(db, ids, problems);
+    fill(tracks, problems, [&] {
+        reader.read_intervals(kAllIds,
+                              [&](const StagedInterval& row) { tracks.append(row); });
+        read_small(reader, tracks);
+    });
+}
+
+bool is_large(RunFile& file) {
+    constexpr std::uint64_t kLarge = 1'000'000;
+    constexpr std::uint64_t kSmallestRow =
+        10;  // bytes; ids that leave gaps are foreign
+    if (file.live() || file.copied()) {
+        return false;  // a second connection may not see the same
+    }
+    const std::uint64_t count = interval_ids(file.database()).size();
+    return count > kLarge && count < file.size() / kSmallestRow;
+}
+
+void read_intervals_in_parallel(RunFile& file, const FileIds& ids, Run& run,
+                                IntervalProblems& problems, std::uint64_t chunk_size) {
+    const Database& db = file.database();
+    const IdRange range = interval_ids(db);
+    Tracks tracks(ids, run, range.size());
+    fill(tracks, problems, [&] {
+        ParallelReader(range, chunk_size, ids, tracks).read(file, problems);
+        RowReader reader(db, ids, problems);
+        read_small(reader, tracks);
+    });
 }
 
 }  // namespace metatrain_timing::analyzer

@@ -5,7 +5,9 @@
 #include <map>
 #include <metatrain_timing/analyzer/analyzer.hpp>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "analyzer/load/assemble.hpp"
 #include "analyzer/load/counted.hpp"
@@ -19,45 +21,75 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
-// Reads the files with two threads, each the next file that nobody has taken.
-IntervalProblems read_all_intervals(OpenFiles& opened, AssembledRun& assembled) {
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    IntervalProblems total;
-    std::exception_ptr failure;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < opened.files.size(); i = next++) {
-            if (assembled.files[i].track_targets.empty()) {
-                continue;
-            }
-            try {
-                const IntervalProblems problems = read_intervals(
-                    opened.files[i].database(), assembled.files[i], assembled.run);
-                opened.files[i].release();
-                const std::lock_guard lock(mutex);
-                total.dangling += problems.dangling;
-                total.impossible += problems.impossible;
-                total.cut += problems.cut;
-            } catch (const Error& error) {
-                const std::lock_guard lock(mutex);
-                note_damage(opened, opened.files[i].path(), error.what());
-            } catch (...) {
-                const std::lock_guard lock(mutex);
-                failure = std::current_exception();
-            }
+// Reads large files one by one, the others with two threads, each of which takes the
+// next file that nobody has taken.
+class IntervalLoader {
+  public:
+    IntervalLoader(OpenFiles& opened, AssembledRun& assembled)
+        : opened_(opened), assembled_(assembled) {}
+
+    IntervalProblems load() {
+        for (std::size_t i = 0; i < opened_.files.size(); ++i) {
+            load_file(i, true);
         }
-    };
-    if (opened.files.size() > 1) {
-        std::jthread second(work);
-        work();
-    } else {
-        work();
+        if (small_.size() > 1) {
+            const std::jthread second([&] { load_small(); });
+            load_small();
+        } else {
+            load_small();
+        }
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+        return problems_;
     }
-    if (failure) {
-        std::rethrow_exception(failure);
+
+  private:
+    void load_file(std::size_t i, bool large) {
+        RunFile& file = opened_.files[i];
+        const FileIds& ids = assembled_.files[i];
+        IntervalProblems problems;
+        std::string damage;
+        try {
+            if (ids.track_targets.empty()) {
+                return;
+            }
+            if (!large) {
+                read_intervals(file, ids, assembled_.run, problems);
+            } else if (is_large(file)) {
+                read_intervals_in_parallel(file, ids, assembled_.run, problems);
+            } else {
+                small_.push_back(i);
+                return;
+            }
+        } catch (const Error& error) {
+            damage = error.what();
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            failure_ = std::current_exception();
+        }
+        file.release();
+        const std::lock_guard lock(mutex_);
+        problems_.add(problems);
+        if (!damage.empty()) {
+            note_damage(opened_, file.path(), damage);
+        }
     }
-    return total;
-}
+
+    void load_small() {
+        for (std::size_t i = next_++; i < small_.size(); i = next_++) {
+            load_file(small_[i], false);
+        }
+    }
+
+    OpenFiles& opened_;
+    AssembledRun& assembled_;
+    std::vector<std::size_t> small_;  // files, by index
+    std::atomic<std::size_t> next_{0};
+    std::mutex mutex_;  // for all below
+    IntervalProblems problems_;
+    std::exception_ptr failure_;
+};
 
 void warn_about_rows(const IntervalProblems& problems, std::int64_t small_rows,
                      std::vector<Warning>& warnings) {
@@ -134,7 +166,7 @@ Run load_run(const std::string& path, const std::string& run) {
 
     const std::vector<FileTables> tables = read_all_tables(opened);
     AssembledRun assembled = assemble_run(identity, tables, opened);
-    const IntervalProblems problems = read_all_intervals(opened, assembled);
+    const IntervalProblems problems = IntervalLoader(opened, assembled).load();
 
     Run& loaded = assembled.run;
     std::int64_t small_rows = 0;

@@ -266,6 +266,12 @@ RunFile RunFile::open(const std::string& path) {
     return file;
 }
 
+std::uint64_t RunFile::size() const {
+    std::error_code error;
+    const auto size = fs::file_size(path_, error);
+    return error ? 0 : size;
+}
+
 const Database& RunFile::database() {
     if (!database_) {
         *this = open(path_);

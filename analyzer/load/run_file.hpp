@@ -25,6 +25,11 @@ class RunFile {
     const std::string& path() const { return path_; }
     bool live() const { return live_; }
 
+    /// Whether what is read is a copy, rolled back.
+    bool copied() const { return copied_; }
+    /// Bytes of the file, 0 where that cannot be told.
+    std::uint64_t size() const;
+
     /// `PRAGMA user_version`: the version of the schema.
     std::int64_t user_version() const { return user_version_; }
 
