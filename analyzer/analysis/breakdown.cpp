@@ -68,11 +68,11 @@ struct Trees {
 class Sorter {
   public:
     Sorter(const Run& run, const PhaseGroups& groups) : groups_(groups) {
-        for (std::size_t g = 0; g < groups.groups.size(); ++g) {
+        for (const PhaseGroup& group : groups.groups) {
             trees_.emplace_back(run.stages);
             // In the order of the tables, and closed even where they have no parts.
             StageTree& tree = trees_.back().main;
-            if (!groups.groups[g].passes.empty()) {
+            if (!group.passes.empty()) {
                 for (const char* stage : {"loader", "step"}) {
                     tree.always_close(
                         tree.child(StageTree::kRoot, tree.add_name(stage)));

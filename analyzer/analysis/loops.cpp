@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <tuple>
 
@@ -154,10 +155,9 @@ class TurnFinder {
     }
 
     void mark_optimizer() {
-        for (auto enclosing = stack_.rbegin(); enclosing != stack_.rend();
-             ++enclosing) {
-            if (enclosing->turn) {
-                turns[*enclosing->turn].turn.has_optimizer = true;
+        for (const Frame& enclosing : std::views::reverse(stack_)) {
+            if (enclosing.turn) {
+                turns[*enclosing.turn].turn.has_optimizer = true;
                 return;
             }
         }

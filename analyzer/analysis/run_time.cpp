@@ -61,6 +61,74 @@ class Coverage {
     std::size_t next_ = 0;
 };
 
+// Sums up what training processes did.
+class Meter {
+  public:
+    Meter(const Run& run, const PhaseGroups& groups) : run_(run), groups_(groups) {}
+
+    void add(const Process& process, const Track& track, Coverage& coverage) {
+        coverage.settle();
+        std::int64_t last_ns = process.started_ns;
+        for (const auto& stretch : coverage.stretches()) {
+            loops_[stretch.group] += stretch.end_ns - stretch.start_ns;
+            known_ns_ += stretch.end_ns - stretch.start_ns;
+            last_ns = std::max(last_ns, stretch.end_ns);
+        }
+        last_ns = std::max(last_ns, add_outermost(track, coverage));
+        result_.wall_ns +=
+            std::max(process.ended_ns.value_or(last_ns), last_ns) - process.started_ns;
+        result_.process_count += 1;
+    }
+
+    RunTime take() {
+        for (const auto& [group, total_ns] : loops_) {
+            const PhaseGroup& of = groups_.groups[group];
+            result_.rows.push_back({of.phase, of.loader, total_ns});
+        }
+        const auto first_stage = static_cast<std::ptrdiff_t>(result_.rows.size());
+        for (const auto& [stage, total_ns] : stages_) {
+            result_.rows.push_back({stage, "", total_ns});
+        }
+        std::stable_sort(result_.rows.begin() + first_stage, result_.rows.end(),
+                         [](const RunTimeRow& a, const RunTimeRow& b) {
+                             return a.total_ns > b.total_ns;
+                         });
+        result_.rows.push_back(
+            {std::string(kUnattributed), "", result_.wall_ns - known_ns_});
+        return std::move(result_);
+    }
+
+  private:
+    // The outermost intervals, as far as no loop covers them; returns the end of the
+    // last.
+    std::int64_t add_outermost(const Track& track, Coverage& coverage) {
+        std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+        for (const Interval& interval : track.intervals) {
+            if (interval.start_ns < end_ns) {
+                continue;
+            }
+            end_ns = interval.end_ns();
+            const std::int64_t part_ns =
+                interval.dur_ns - coverage.covered_ns(interval.start_ns, end_ns);
+            if (part_ns > 0) {
+                // An outermost interval that was none lies in one that never ended.
+                const bool finished = interval.depth == 0;
+                stages_[finished ? run_.stages[interval.stage] : "unfinished"] +=
+                    part_ns;
+                known_ns_ += part_ns;
+            }
+        }
+        return end_ns;
+    }
+
+    const Run& run_;
+    const PhaseGroups& groups_;
+    RunTime result_;
+    std::map<std::size_t, std::int64_t> loops_;
+    std::map<std::string, std::int64_t> stages_;
+    std::int64_t known_ns_ = 0;
+};
+
 }  // namespace
 
 RunTime measure_run_time(const Run& run, std::span<const Pass> passes,
@@ -72,59 +140,16 @@ RunTime measure_run_time(const Run& run, std::span<const Pass> passes,
                                                                passes[p].end_ns, g);
         }
     }
-
-    RunTime result;
-    std::map<std::size_t, std::int64_t> loops;
-    std::map<std::string, std::int64_t> stages;
+    Meter meter(run, groups);
     std::set<std::size_t> processes;
-    std::int64_t known_ns = 0;
     for (auto& [key, coverage] : of_track) {
         const Process& process = run.processes[key.first];
-        if (process.role != Role::main || !processes.insert(key.first).second) {
-            continue;  // loops of a second thread run beside the first one's
+        // Loops of a second thread run beside the first one's.
+        if (process.role == Role::main && processes.insert(key.first).second) {
+            meter.add(process, process.tracks[key.second], coverage);
         }
-        coverage.settle();
-        std::int64_t last_ns = process.started_ns;
-        for (const auto& stretch : coverage.stretches()) {
-            loops[stretch.group] += stretch.end_ns - stretch.start_ns;
-            known_ns += stretch.end_ns - stretch.start_ns;
-            last_ns = std::max(last_ns, stretch.end_ns);
-        }
-        std::int64_t outermost_end_ns = std::numeric_limits<std::int64_t>::min();
-        for (const Interval& interval : process.tracks[key.second].intervals) {
-            if (interval.start_ns < outermost_end_ns) {
-                continue;
-            }
-            outermost_end_ns = interval.end_ns();
-            const std::int64_t part_ns =
-                interval.dur_ns -
-                coverage.covered_ns(interval.start_ns, interval.end_ns());
-            if (part_ns > 0) {
-                // An outermost interval that was none lies in one that never ended.
-                stages[interval.depth == 0 ? run.stages[interval.stage]
-                                           : "unfinished"] += part_ns;
-                known_ns += part_ns;
-            }
-            last_ns = std::max(last_ns, interval.end_ns());
-        }
-        result.wall_ns +=
-            std::max(process.ended_ns.value_or(last_ns), last_ns) - process.started_ns;
     }
-    result.process_count = static_cast<std::int64_t>(processes.size());
-    for (const auto& [group, total_ns] : loops) {
-        result.rows.push_back(
-            {groups.groups[group].phase, groups.groups[group].loader, total_ns});
-    }
-    const auto first_stage = static_cast<std::ptrdiff_t>(result.rows.size());
-    for (const auto& [stage, total_ns] : stages) {
-        result.rows.push_back({stage, "", total_ns});
-    }
-    std::stable_sort(result.rows.begin() + first_stage, result.rows.end(),
-                     [](const RunTimeRow& a, const RunTimeRow& b) {
-                         return a.total_ns > b.total_ns;
-                     });
-    result.rows.push_back({std::string(kUnattributed), "", result.wall_ns - known_ns});
-    return result;
+    return meter.take();
 }
 
 }  // namespace metatrain_timing::analyzer

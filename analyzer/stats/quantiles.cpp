@@ -29,9 +29,9 @@ std::optional<Summary> summarize(std::vector<std::int64_t>& values) {
     }
     Summary summary;
     summary.mean_ns = boost::math::statistics::mean(values.begin(), values.end());
-    summary.median_ns = *quantile(values, 0.5);
-    summary.p95_ns = *quantile(values, 0.95);
-    summary.p99_ns = *quantile(values, 0.99);
+    summary.median_ns = quantile(values, 0.5).value_or(0);
+    summary.p95_ns = quantile(values, 0.95).value_or(0);
+    summary.p99_ns = quantile(values, 0.99).value_or(0);
     return summary;
 }
 
