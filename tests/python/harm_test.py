@@ -133,6 +133,11 @@ def test_a_path_of_any_name_is_taken_where_the_program_starts(
     ]
 
 
+def test_a_path_may_begin_with_two_slashes(record: Record, tmp_path: Path) -> None:
+    record("plain.py", database=f"/{tmp_path}/run.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
+
+
 @pytest.mark.parametrize("target", ["folder", "foreign", "unwritable", "missing"])
 def test_an_impossible_target_is_one_line_and_the_program_goes_on(
     record: Record, tmp_path: Path, target: str

@@ -1,5 +1,6 @@
 """The error boundary: what goes wrong in our own code never reaches the training."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -7,6 +8,16 @@ from typing import Any, TypeVar
 from . import _session
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _complain(name: str, error: Exception) -> None:
+    # At the end of an interpreter anything may be gone that a warning needs.
+    with contextlib.suppress(Exception):
+        _session.warn(
+            "internal_error",
+            f"internal error in {name} ({type(error).__name__}: {error}); "
+            "something is not recorded",
+        )
 
 
 def guarded(function: _F) -> _F:
@@ -21,11 +32,7 @@ def guarded(function: _F) -> _F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            _session.warn(
-                "internal_error",
-                f"internal error in {function.__name__} "
-                f"({type(error).__name__}: {error}); something is not recorded",
-            )
+            _complain(function.__name__, error)
             return None
 
     return guarded_function  # type: ignore[return-value]

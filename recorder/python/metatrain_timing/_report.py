@@ -25,6 +25,8 @@ JOIN process ON process.id = loader.process_id
 WHERE process.uuid = :process
 """
 
+_RANK = "SELECT rank FROM process WHERE uuid = :process"
+
 _STAGES = """
 SELECT stage.name, iterator.number, count(*), sum(interval.dur_ns)
 FROM interval
@@ -35,6 +37,7 @@ JOIN run ON run.id = process.run_id
 LEFT JOIN iterator ON iterator.id = interval.iterator_id
 WHERE run.uuid = :run
   AND interval.start_ns >= :since_ns
+  AND process.rank = :rank
   AND (process.uuid = :process OR process.role <> 'main')
 GROUP BY stage.name, iterator.number
 """
@@ -49,6 +52,7 @@ JOIN run ON run.id = process.run_id
 LEFT JOIN iterator ON iterator.id = counter.iterator_id
 WHERE run.uuid = :run
   AND counter.at_ns >= :since_ns
+  AND process.rank = :rank
   AND (process.uuid = :process OR process.role <> 'main')
 GROUP BY counter_name.name, iterator.number
 """
@@ -133,7 +137,7 @@ def _gather() -> _Totals:
     file = str(_native.health()["file"])
     if not file:
         return _in_memory()
-    identity = {
+    identity: dict[str, object] = {
         "run": _native.run_uuid(),
         "process": _native.process_uuid(),
         "since_ns": _session.reset_ns(),
@@ -141,7 +145,8 @@ def _gather() -> _Totals:
     totals = _Totals()
     try:
         passes: dict[int, str | None] = dict(_rows(Path(file), _PASSES, identity))
-    except sqlite3.Error:
+        identity["rank"] = _rows(Path(file), _RANK, identity)[0][0]
+    except (sqlite3.Error, IndexError):
         return _in_memory()
     trains = "train" in passes.values()
 

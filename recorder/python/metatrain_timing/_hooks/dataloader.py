@@ -112,9 +112,9 @@ def pass_of(iterator: Any) -> Pass | None:
 def _begin_pass(iterator: Any, loader: Any) -> Pass | None:
     pass_ = loaders.begin_pass(loader)
 
-    def died(_reference: Any) -> None:
+    def died(_reference: Any, left: Callable[[Pass], None] = _loops.left) -> None:
         pass_.reference = None
-        _loops.left(pass_)
+        left(pass_)
 
     pass_.reference = weakref.ref(iterator, died)
     iterator.__dict__[_ATTRIBUTE] = pass_
@@ -309,15 +309,11 @@ def _get_data(original: Callable[..., Any]) -> Callable[..., Any]:
 def _shutdown_workers(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def _shutdown_workers(self: Any) -> None:
-        pass_ = pass_of(self)
-        if pass_ is None or self.__dict__.get("_shutdown", True):
+        opened = _begin_shutdown(self)
+        if opened is None:
             original(self)
             return
-        if not thread.waiting:
-            _loops.left(pass_)  # if its loop is still there, it was left by a break
-        before = context()
-        set_context(pass_.number, -1, before[2])
-        token = begin(WORKER_STOP)
+        token, before = opened
         try:
             original(self)
         finally:
@@ -325,3 +321,15 @@ def _shutdown_workers(original: Callable[..., None]) -> Callable[..., None]:
             set_context(*before)
 
     return _shutdown_workers
+
+
+@guarded
+def _begin_shutdown(iterator: Any) -> tuple[int, tuple[int, int, int]] | None:
+    pass_ = pass_of(iterator)
+    if pass_ is None or iterator.__dict__.get("_shutdown", True):
+        return None
+    if not thread.waiting:
+        _loops.left(pass_)  # if its loop is still there, it was left by a break
+    before = context()
+    set_context(pass_.number, -1, before[2])
+    return begin(WORKER_STOP), before

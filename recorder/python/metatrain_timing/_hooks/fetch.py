@@ -11,7 +11,6 @@ from .._native import begin, cancel, end
 from .patching import Point, replace
 
 FETCH = _native.stage("fetch")
-FETCH_END = _native.stage("fetch_end")
 DATASET = _native.stage("dataset")
 COLLATE = _native.stage("collate")
 SAMPLE = _native.stage("sample")
