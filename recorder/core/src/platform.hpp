@@ -18,6 +18,9 @@ namespace metatrain_timing::detail::platform {
 /// The kernel's number of the calling thread, as tools show it.
 std::int64_t thread_id() noexcept;
 
+/// Whether the calling thread is the one the process began with.
+bool is_main_thread() noexcept;
+
 /// Name of the calling thread, empty where threads have none.
 std::string thread_name();
 

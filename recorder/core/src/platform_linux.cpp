@@ -100,6 +100,10 @@ std::int64_t thread_id() noexcept {
     return syscall(SYS_gettid);
 }
 
+bool is_main_thread() noexcept {
+    return thread_id() == getpid();
+}
+
 std::string thread_name() {
     std::array<char, 16> name{};
     if (pthread_getname_np(pthread_self(), name.data(), name.size()) != 0) {

@@ -1,17 +1,32 @@
 #include <unistd.h>
+#if defined(__APPLE__)
+#include <sys/mount.h>
+#endif
 
+#include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <thread>
 
 #include "recorder/core/src/platform.hpp"
 
 namespace metatrain_timing::detail::platform {
+namespace {
+
+// Static objects are made by the first thread, as a rule.
+const std::thread::id first_thread = std::this_thread::get_id();
+
+}  // namespace
 
 std::int64_t thread_id() noexcept {
-    const auto hash = std::hash<std::thread::id>{}(std::this_thread::get_id());
-    return static_cast<std::int64_t>(hash >> 1);  // SQLite's integers are signed
+    // Numbers of its own: those of the system may come again after a thread's end.
+    static std::atomic<std::int64_t> last = 0;
+    thread_local const std::int64_t own = ++last;
+    return own;
+}
+
+bool is_main_thread() noexcept {
+    return std::this_thread::get_id() == first_thread;
 }
 
 std::string thread_name() {
@@ -58,8 +73,14 @@ std::string cpu_model() {
     return {};
 }
 
-bool is_local_filesystem(const std::filesystem::path&) {
+bool is_local_filesystem(const std::filesystem::path& folder) {
+#if defined(MNT_LOCAL)
+    struct statfs info{};
+    return statfs(folder.c_str(), &info) == 0 && (info.f_flags & MNT_LOCAL) != 0;
+#else
+    static_cast<void>(folder);
     return false;
+#endif
 }
 
 std::vector<int> open_descriptors() {

@@ -1,7 +1,5 @@
 #include "recorder/core/src/thread_registry.hpp"
 
-#include <unistd.h>
-
 #include <memory>
 
 #include "recorder/core/src/platform.hpp"
@@ -12,8 +10,8 @@ namespace metatrain_timing::detail {
 namespace {
 
 // The kernel's name, but what everybody calls the first thread.
-std::string initial_name(std::int64_t tid) {
-    if (tid == getpid()) {
+std::string initial_name() {
+    if (platform::is_main_thread()) {
         return "MainThread";
     }
     std::string name = to_utf8(platform::thread_name(), 255);
@@ -26,7 +24,7 @@ thread_local constinit ThreadLocal thread_local_state MT_TLS_MODEL;
 
 ThreadState* ThreadRegistry::enter(ThreadState* old, std::uint64_t life) {
     const std::int64_t tid = platform::thread_id();
-    std::string name = initial_name(tid);
+    std::string name = initial_name();
     const std::lock_guard lock(mutex_);
     active_.reserve(active_.size() + 1);
     ThreadState* state = old;
