@@ -238,6 +238,39 @@ TEST_F(RunsTest, ACrashLeavesTheFileToTheNextOne) {
     EXPECT_FALSE(fs::exists(database().string() + "-wal"));
 }
 
+TEST_F(RunsTest, KilledAnywhereTheFileIsWholeAndHoldsWhatWasFlushed) {
+    constexpr int kRounds = 15;
+    constexpr int kRecordsPerToken = 50;
+    std::int64_t flushed = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        std::array<int, 2> progress{};
+        ASSERT_EQ(pipe(progress.data()), 0);
+        const pid_t victim = fork_child([&] {
+            start({.database = database()});
+            while (true) {
+                for (int index = 0; index < kRecordsPerToken; ++index) {
+                    record("work");
+                }
+                flush();
+                EXPECT_EQ(write(progress[1], "x", 1), 1);
+            }
+        });
+        char token = 0;
+        for (int wanted = 0; wanted <= 3 * round; ++wanted) {
+            ASSERT_EQ(read(progress[0], &token, 1), 1);
+        }
+        kill(victim, SIGKILL);
+        EXPECT_EQ(exit_code_of(victim), 128 + SIGKILL);
+        close(progress[0]);
+        close(progress[1]);
+        flushed += (3 * round + 1) * kRecordsPerToken;
+        EXPECT_EQ(query(database(), "PRAGMA integrity_check"), Rows{"ok"});
+        EXPECT_GE(number(database(), "SELECT count(*) FROM interval"), flushed);
+        EXPECT_EQ(number(database(), "SELECT count(*) FROM process"), round + 1);
+    }
+    EXPECT_FALSE(fs::exists(others()));
+}
+
 TEST_F(RunsTest, RecordingCanBeStartedAgain) {
     run_training([this] {
         const auto loader = define_loader({.name = "train"});
