@@ -28,9 +28,9 @@ def guarded(function: _F) -> _F:
     """
 
     @functools.wraps(function)
-    def guarded_function(*args: Any, **kwargs: Any) -> Any:
+    def guarded_function(*args: Any) -> Any:  # no keywords: some calls are frequent
         try:
-            return function(*args, **kwargs)
+            return function(*args)
         except Exception as error:
             _complain(function.__name__, error)
             return None

@@ -161,7 +161,8 @@ def begin_wait(pass_: Pass, frame: FrameType) -> Loop | None:
     :return: the loop whose turn this is, for `end_wait`; None: of no loop, as it
         happens while another batch is being read.
     """
-    note_wait(pass_)
+    if not pass_.waited or thread.phases:
+        note_wait(pass_)
     if thread.waiting:
         return None
     turn = thread.turn

@@ -148,12 +148,12 @@ class _TimedIterator:
             item = next(self._items)
         except StopIteration:
             cancel(token)
-            _loops.end_turn(turn, delivered=False)
+            _loops.end_turn(turn, False)
             _loops.exhausted(self._asker)
             raise
         except BaseException:
             end(token)
-            _loops.end_turn(turn, delivered=False)
+            _loops.end_turn(turn, False)
             raise
         if turn.served and not self._stage:
             cancel(token)  # the loader inside has recorded it
@@ -164,7 +164,7 @@ class _TimedIterator:
             turn.loop.extra_stage = 0 if self._body == "step" else self._body_stage
         else:
             self._name_plain_turn(turn)
-        _loops.end_turn(turn, delivered=True)
+        _loops.end_turn(turn, True)
         return item
 
     def _begin_plain_wait(self) -> None:

@@ -46,5 +46,7 @@ def _before(optimizer: Any, _args: Any, _kwargs: Any) -> None:
 
 
 def _after(optimizer: Any, _args: Any, _kwargs: Any) -> None:
-    end(thread.optimizers.pop(id(optimizer), 0))
+    token = thread.optimizers.pop(id(optimizer), 0)
+    if token:
+        end(token)
     _loops.optimizer_stepped(optimizer)
