@@ -213,6 +213,30 @@ def test_with_the_variable_the_recorder_waits_for_a_training(tmp_path: Path) -> 
 
 
 @torch_only
+def test_without_the_variable_the_api_changes_nothing_in_torch(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "off.py"
+    script.write_text(
+        "from metatrain_timing import timing, timed, count, phase\n"
+        "import torch\n"
+        "from torch.utils.data import DataLoader, _utils, dataloader\n"
+        "with phase('a'), timed('b'): count('c')\n"
+        "loader = DataLoader(torch.arange(2), num_workers=1)\n"
+        "assert [int(x) for x in loader] == [0, 1]\n"
+        "for function in (\n"
+        "    DataLoader.__init__, dataloader._BaseDataLoaderIter.__next__,\n"
+        "    _utils.worker._worker_loop, torch.autograd.backward,\n"
+        "):\n"
+        "    assert not hasattr(function, '__metatrain_timing__'), function\n"
+        "assert not timing.ENABLED and 'METATRAIN_TIMING=1' in timing.report()\n"
+    )
+    outcome = record(script, database=None, environment={"TMPDIR": str(tmp_path)})
+    assert outcome.err == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["off.py"]
+
+
+@torch_only
 def test_importing_torch_alone_leaves_nothing(record: Record, tmp_path: Path) -> None:
     script = tmp_path / "imports.py"
     script.write_text("import torch\ntorch.ones(1).sum()\n")

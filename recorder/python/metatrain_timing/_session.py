@@ -13,18 +13,12 @@ from . import _native
 from ._startup import DATABASE, make_database_absolute
 
 RUN = "METATRAIN_TIMING_RUN"
-SWITCH = "METATRAIN_TIMING"
 
 _started = False
 _warned: set[str] = set()
 _after_fork: list[Callable[[], None]] = []
 _fork_born_ns = -1
 _reset_ns = 0
-
-
-def is_requested() -> bool:
-    """Whether the environment asks for recording."""
-    return bool(os.environ.get(DATABASE) or os.environ.get(SWITCH))
 
 
 def start() -> bool:

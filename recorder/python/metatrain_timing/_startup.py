@@ -9,6 +9,12 @@ import os
 from ._hooks import import_hook
 
 DATABASE = "METATRAIN_TIMING_DB"
+SWITCH = "METATRAIN_TIMING"
+
+
+def is_requested() -> bool:
+    """Whether the environment asks for recording."""
+    return bool(os.environ.get(DATABASE) or os.environ.get(SWITCH))
 
 
 def make_database_absolute() -> None:
@@ -24,4 +30,5 @@ def activate() -> None:
     import_hook.install()
 
 
-activate()
+if is_requested():
+    activate()

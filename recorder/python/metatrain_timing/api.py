@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from . import _native, _session
+from . import _native, _session, _startup
 from ._loops import thread
 
-if _session.is_requested():
+if _startup.is_requested():
     _session.start()
 
 _counters: dict[str, int] = {}

@@ -52,7 +52,8 @@ class Run:
 
         :raises AnalyzerError: when there is nothing to read.
         """
-        runs: list[dict[str, Any]] = self._analyze("runs")["runs"]
+        text = _native.analyze(self._path, "runs", {})
+        runs: list[dict[str, Any]] = json.loads(text)["runs"]
         return runs
 
     def _analyze(self, command: str, **options: str) -> Any:

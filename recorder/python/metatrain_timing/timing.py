@@ -5,7 +5,6 @@ it adds: stages that DataLoader workers recorded are in `report()` too.
 """
 
 import contextlib
-import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -191,10 +190,5 @@ def _is_instrumented(iterator: object) -> bool:
     )
 
 
-@functools.cache
-def _activate() -> None:
-    if _session.is_requested():
-        enable()
-
-
-_activate()
+if _startup.is_requested():
+    enable()
