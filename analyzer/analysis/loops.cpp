@@ -346,6 +346,28 @@ class PassMaker {
     std::map<std::int32_t, std::size_t> extent_of_;
 };
 
+// A training whose first body raised looks like an evaluation of one batch that was
+// left early: nothing trained, and nothing came after. It is taken for what it was
+// meant to be.
+void mark_failed_first_turn(std::span<Pass> passes) {
+    const bool is_ordinary =
+        passes.empty() ||
+        std::any_of(passes.begin(), passes.end(), [](const Pass& pass) {
+            return std::any_of(
+                pass.turns.begin(), pass.turns.end(),
+                [](const Turn& turn) { return turn.has_optimizer || turn.partial; });
+        });
+    if (is_ordinary) {
+        return;
+    }
+    Pass& last = *std::max_element(
+        passes.begin(), passes.end(),
+        [](const Pass& a, const Pass& b) { return a.start_ns < b.start_ns; });
+    if (!last.exhausted && last.turns.size() == 1 && !last.iterators.empty()) {
+        last.turns.front().partial = true;
+    }
+}
+
 }  // namespace
 
 std::vector<Pass> find_passes(const Run& run) {
@@ -355,6 +377,7 @@ std::vector<Pass> find_passes(const Run& run) {
         if (run.processes[p].role == Role::worker) {
             continue;
         }
+        const std::size_t first_of_process = all.size();
         for (std::size_t t = 0; t < run.processes[p].tracks.size(); ++t) {
             const Track& track = run.processes[p].tracks[t];
             TurnFinder finder(track, stages);
@@ -367,6 +390,7 @@ std::vector<Pass> find_passes(const Run& run) {
                 all.push_back(std::move(pass));
             }
         }
+        mark_failed_first_turn(std::span(all).subspan(first_of_process));
     }
     return all;
 }

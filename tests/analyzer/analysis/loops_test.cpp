@@ -183,6 +183,26 @@ TEST(Loops, TheLastTurnOfAnInterruptedPassIsPartialIfItAloneSawNoOptimizer) {
     EXPECT_FALSE(turns_with_a_last_one_without_optimizer(true).at(2).partial);
 }
 
+TEST(Loops, AFirstBodyThatRaisedIsPartial) {
+    for (const bool exhausted : {false, true}) {
+        ModelBuilder run;
+        const auto fit =
+            run.iterator(run.loader(run.main(), "fit", 0), "evaluation", true);
+        const auto pass =
+            run.iterator(run.loader(run.main(), "data", 0), "evaluation", exhausted);
+        run.add(run.main(), "loader", 0, 10, {fit, 0, 0});
+        run.add(run.main(), "step", 10, 20, {fit, 0, 0});
+        run.add(run.main(), "loader", 30, 40, {pass, 0, 0});
+        run.add(run.main(), "step", 40, 41, {pass, 0, 0});
+
+        const auto passes = find_passes(run.build());
+
+        ASSERT_THAT(passes, SizeIs(2));
+        EXPECT_FALSE(passes[0].turns[0].partial);
+        EXPECT_EQ(passes[1].turns[0].partial, !exhausted);
+    }
+}
+
 TEST(Loops, WithGradientAccumulationATurnWithoutOptimizerIsComplete) {
     ModelBuilder run;
     const auto pass = run.iterator(run.loader(run.main(), "data", 0), "train", false);
