@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -271,3 +272,35 @@ def test_workers_of_any_start_method_record_the_same(
     assert min(r.dur_ns for r in recording.of("worker_start", role="worker")) > max(
         r.dur_ns for r in with_workers.of("worker_start", role="worker")
     )
+
+
+def test_workers_of_two_zipped_loaders_are_told_apart(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "zipped.py"
+    script.write_text(
+        "import torch\n"
+        "from torch.utils.data import DataLoader\n"
+        "numbers = DataLoader(torch.arange(8), num_workers=2)\n"
+        "letters = DataLoader(list('abcdefgh'), num_workers=2)\n"
+        "weight = torch.ones(1, requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([weight], lr=0.1)\n"
+        "for number, letter in zip(numbers, letters):\n"
+        "    (weight * number).sum().backward()\n"
+        "    optimizer.step()\n"
+    )
+    recording = record(script).recording
+    names = {row.number: row.name for row in recording.loaders if row.role == "main"}
+    assert names == {1: "Tensor at zipped.py:3", 2: "list at zipped.py:4"}
+    for loader in names:
+        for stage in ("loader", "fetch", "send", "receive"):
+            rows = recording.of(stage, loader=loader)
+            assert sorted(row.batch for row in rows) == list(range(8)), stage
+        assert {row.phase for row in recording.of("loader", loader=loader)} == {"train"}
+    workers = [row for row in recording.processes if row.role == "worker"]
+    of_loader = {
+        worker.uuid: {row.loader for row in recording.of("fetch", process=worker.uuid)}
+        for worker in workers
+    }
+    assert sorted(map(sorted, of_loader.values())) == [[1], [1], [2], [2]]
+    assert recording.count("step") == 8
