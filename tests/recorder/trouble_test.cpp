@@ -329,6 +329,26 @@ TEST_F(TroubleTest, AReaderInTheWayOnlyDelays) {
               (Rows{"before", "during"}));
 }
 
+TEST_F(TroubleTest, AReaderOfAnOlderRunIsNotWaitedForForever) {
+    const fs::path database = folder_ / "run.db";
+    run_training(database);
+    fs::remove_all(folder_ / "run.db.d");
+    const auto result = in_child([&] {
+        SQLite::Database reader(database.string(), SQLite::OPEN_READONLY);
+        SQLite::Statement rows(reader, "SELECT count(*) FROM interval");
+        ASSERT_TRUE(rows.executeStep());  // a read transaction is open from here on
+        start({.database = database});
+        record("main");
+        stop();
+        EXPECT_EQ(rows.getColumn(0).getInt(), 2);
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.errors.find("run.db is locked by another program; recording to "),
+              std::string::npos)
+        << result.errors;
+    EXPECT_EQ(query(detour_of(database), "SELECT stage FROM v_interval"), Rows{"main"});
+}
+
 TEST_F(TroubleTest, ALiveRunCanBeRead) {
     const fs::path database = folder_ / "run.db";
     const auto result = in_child([&] {

@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds kPeriod{50};
 constexpr std::int64_t kClockPeriodNs = 10'000'000'000;
 constexpr std::int64_t kRetryPeriodNs = 1'000'000'000;  // disk full and the like
 constexpr std::chrono::milliseconds kRetrySoon{10};     // a reader in the way
+constexpr std::int64_t kBusyPatienceNs = 1'000'000'000;
 
 bool is_busy(int code) {
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
@@ -157,6 +158,7 @@ Drain::Outcome Drain::pass(bool last) noexcept {
         write(last);
         last_failure_ = 0;
         retry_at_ns_ = 0;
+        busy_since_ns_ = 0;
         last_pass_ns_.store(monotonic_ns(), std::memory_order_relaxed);
         return Outcome::done;
     } catch (const NoFile& error) {
@@ -248,6 +250,26 @@ void Drain::lose_file(const std::string& why) {
     next_clock_ns_ = 0;
 }
 
+// A reader of an ended run keeps its file from becoming that of a live one, for as long
+// as it likes; the records cannot wait as long.
+void Drain::look_for_another_file() noexcept {
+    if (owned_.file) {
+        return;  // a reader is in nobody's way there, a writer will go away
+    }
+    const std::int64_t now = monotonic_ns();
+    if (busy_since_ns_ == 0) {
+        busy_since_ns_ = now;
+    }
+    if (now - busy_since_ns_ < kBusyPatienceNs) {
+        return;
+    }
+    try {
+        lost_ = fmt::format("{} is locked by another program", database_.string());
+    } catch (...) {
+        // out of memory: later
+    }
+}
+
 // After the first transaction all files that SQLite keeps open are there.
 void Drain::note_descriptors() {
     for (const int number : platform::open_descriptors()) {
@@ -310,6 +332,7 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
 
 Drain::Outcome Drain::note_failure(int code, const std::string& text) noexcept {
     if (is_busy(code)) {
+        look_for_another_file();
         return Outcome::retry_soon;
     }
     if (owned_.file && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)) {

@@ -98,6 +98,7 @@ class Drain {
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
     void lose_file(const std::string& why);
+    void look_for_another_file() noexcept;
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
     void note_descriptors();
     Outcome note_failure(int code, const std::string& text) noexcept;
@@ -114,6 +115,7 @@ class Drain {
     std::int64_t next_clock_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;
     int last_failure_ = 0;
+    std::int64_t busy_since_ns_ = 0;  // 0: it is not
     std::vector<FileDescriptor> descriptors_;
 
     mutable std::mutex path_mutex_;

@@ -137,7 +137,9 @@ void iterator_ended(std::int64_t iterator, bool exhausted) noexcept;
 void flush() noexcept;
 
 /// Ends recording: notes intervals that are still open, writes everything, marks the
-/// process as ended cleanly, closes the file and lets go of its lock. Idempotent.
+/// process as ended cleanly, closes the file and lets go of its lock. Idempotent. Takes
+/// some milliseconds, and a few seconds at most where the file cannot be written. A
+/// program that ends by exit() or by returning from main() need not call it.
 /// Recording can be started again afterwards (a new process row).
 void stop() noexcept;
 
