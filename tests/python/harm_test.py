@@ -320,6 +320,27 @@ def test_a_command_can_be_recorded_without_the_start_up_file(
 
 
 @torch_only
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_are_recorded_without_the_start_up_file(
+    record: Record, method: str
+) -> None:
+    import torch
+
+    import metatrain_timing
+
+    places = [str(Path(m.__file__ or "").parents[1]) for m in (metatrain_timing, torch)]
+    outcome = record(
+        "-S", "-m", "metatrain_timing", WORKLOADS / "train.py", "--epochs", 1,
+        "--workers", 2, "--start-method", method,
+        environment={"PYTHONPATH": os.pathsep.join(places)},
+    )  # fmt: skip
+    assert outcome.warnings == []
+    assert outcome.recording.count("fetch", role="worker") == 5
+    assert outcome.recording.count("worker_start", role="worker") == 2
+
+
+@torch_only
 def test_two_trainings_at_once_and_one_later_are_three_runs(
     record: Record, tmp_path: Path
 ) -> None:

@@ -9,8 +9,6 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _startup
-
 
 @dataclass(frozen=True)
 class WorkerFacts:
@@ -37,6 +35,9 @@ def load(module: str, name: str, facts: WorkerFacts | None) -> Any:
     if facts is None:
         return getattr(importlib.import_module(module), name)
     os.environ.update(facts.environment)
+    # Only now: that may instrument torch at once, by modules that need this one.
+    from .. import _startup
+
     _startup.activate()
     loop = getattr(importlib.import_module(module), name)
     from .worker import WorkerLoop
