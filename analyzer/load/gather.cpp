@@ -1,5 +1,7 @@
 #include "analyzer/load/gather.hpp"
 
+#include "analyzer/load/counted.hpp"
+#include "analyzer/load/missing_workers.hpp"
 #include "analyzer/load/run_writer.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -50,13 +52,23 @@ AssembledRun assemble_run(const RunRow& identity, const std::vector<FileTables>&
     return assemble(identity, tables, traits);
 }
 
-std::int64_t gather(const std::vector<RunRow>& runs, OpenFiles& opened,
-                    const Database& out) {
+std::vector<Warning> missing_files(const std::vector<RunRow>& runs, OpenFiles& opened) {
+    const std::vector<FileTables> tables = read_all_tables(opened);
+    std::vector<Warning> warnings;
+    for (const RunRow& run : runs) {
+        warn_about_missing_files(assemble_run(run, tables, opened).run, warnings);
+    }
+    return warnings;
+}
+
+void gather(const std::vector<RunRow>& runs, OpenFiles& opened, const Database& out) {
     RunWriter writer(out, opened.files.size());
     writer.make_tables();
     const std::vector<FileTables> tables = read_all_tables(opened);
     for (const RunRow& run : runs) {
-        writer.add_run(run, assemble_run(run, tables, opened));
+        const AssembledRun assembled = assemble_run(run, tables, opened);
+        writer.add_run(run, assembled);
+        warn_about_missing_files(assembled.run, opened.warnings);
     }
     for (std::size_t i = 0; i < opened.files.size(); ++i) {
         RunFile& file = opened.files[i];
@@ -73,7 +85,11 @@ std::int64_t gather(const std::vector<RunRow>& runs, OpenFiles& opened,
         file.release();
     }
     writer.add_views();
-    return writer.skipped_count();
+    if (writer.skipped_count() > 0) {
+        opened.warnings.push_back(
+            {"rows_skipped", counted(writer.skipped_count(), "row") +
+                                 " left out: what they refer to is not in their file"});
+    }
 }
 
 }  // namespace metatrain_timing::analyzer

@@ -20,10 +20,13 @@ AssembledRun assemble_run(const RunRow& identity, const std::vector<FileTables>&
 /// A file turned out to be damaged behind its head.
 void note_damage(OpenFiles& opened, const std::string& path, const std::string& what);
 
+/// Warnings that workers' files of these runs are not there.
+std::vector<Warning> missing_files(const std::vector<RunRow>& runs, OpenFiles& opened);
+
 /// Writes these runs, of the files that hold them, into the empty database `out`:
-/// tables, rows and views. Returns how many rows were left out since what they refer to
-/// is not there. Damaged files are noted in `opened`, their readable part is in `out`.
-std::int64_t gather(const std::vector<RunRow>& runs, OpenFiles& opened,
-                    const Database& out);
+/// tables, rows and views. Notes in `opened` what is missing: worker files, rows that
+/// were left out since what they refer to is not there, and damaged files, whose
+/// readable part is written.
+void gather(const std::vector<RunRow>& runs, OpenFiles& opened, const Database& out);
 
 }  // namespace metatrain_timing::analyzer

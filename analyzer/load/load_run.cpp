@@ -144,18 +144,6 @@ void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
     }
 }
 
-void warn_about_missing_files(const Run& run, std::vector<Warning>& warnings) {
-    const std::int64_t missing = missing_worker_files(run);
-    if (missing > 0) {
-        warnings.push_back(
-            {"worker_files_missing",
-             counted(missing, "worker file") +
-                 " not found: what these workers did is not known; keep run.db and "
-                 "run.db.d/"
-                 " together, or carry home what 'mt-analyze merge' makes"});
-    }
-}
-
 }  // namespace
 
 Run load_run(const std::string& path, const std::string& run) {

@@ -103,14 +103,13 @@ void refuse_newer_minor(OpenFiles& opened) {
     }
 }
 
-std::int64_t write_database(const std::string& path, const std::vector<RunRow>& runs,
-                            OpenFiles& opened) {
+void write_database(const std::string& path, const std::vector<RunRow>& runs,
+                    OpenFiles& opened) {
     const Database out = Database::open_writable(path);
     // Until it is complete the file has another name: no journal is needed.
     out.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;");
-    const std::int64_t skipped = gather(runs, opened, out);
+    gather(runs, opened, out);
     out.execute("COMMIT; PRAGMA journal_mode = DELETE;");
-    return skipped;
 }
 
 void warn_about_live_files(const OpenFiles& opened, std::vector<Warning>& warnings) {
@@ -120,14 +119,6 @@ void warn_about_live_files(const OpenFiles& opened, std::vector<Warning>& warnin
         warnings.push_back(
             {"still_recording", "still being recorded: " + counted(live, "file") +
                                     "; what comes later is not in the merged file"});
-    }
-}
-
-void warn_about_skipped(std::int64_t skipped, std::vector<Warning>& warnings) {
-    if (skipped > 0) {
-        warnings.push_back(
-            {"rows_skipped", counted(skipped, "row") +
-                                 " left out: what they refer to is not in their file"});
     }
 }
 
@@ -176,13 +167,12 @@ MergeResult merge_to(const std::string& path, const std::string& run,
         runs = {runs[selected]};
     }
     PartialFile partial(output);
-    const std::int64_t skipped = write_database(partial.name(), runs, opened);
+    write_database(partial.name(), runs, opened);
     partial.make_durable();
     partial.become_new(output);
     MergeResult result{output, opened.files.size(), runs.size(),
                        std::move(opened.warnings)};
     warn_about_live_files(opened, result.warnings);
-    warn_about_skipped(skipped, result.warnings);
     return result;
 }
 
@@ -213,11 +203,10 @@ MergeResult merge_in_place(const std::string& path) {
     MergeResult result{source.name, opened.files.size(), runs.size(), {}};
     if (opened.files.size() > 1) {
         PartialFile partial(source.name);
-        const std::int64_t skipped = write_database(partial.name(), runs, opened);
+        write_database(partial.name(), runs, opened);
         refuse_damage(opened);
         partial.make_durable();
         partial.replace(source.name);
-        warn_about_skipped(skipped, opened.warnings);
         for (std::size_t i = 1; i < opened.files.size(); ++i) {
             remove_part(opened.files[i].path());
         }

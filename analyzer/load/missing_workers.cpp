@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/counted.hpp"
+
 namespace metatrain_timing::analyzer {
 namespace {
 
@@ -56,6 +58,18 @@ std::int64_t missing_worker_files(const Run& run) {
         most = std::max(most, now);
     }
     return most;
+}
+
+void warn_about_missing_files(const Run& run, std::vector<Warning>& warnings) {
+    const std::int64_t missing = missing_worker_files(run);
+    if (missing > 0) {
+        warnings.push_back(
+            {"worker_files_missing",
+             counted(missing, "worker file") +
+                 " not found: what these workers did is not known; keep run.db and "
+                 "run.db.d/"
+                 " together, or carry home what 'mt-analyze merge' makes"});
+    }
 }
 
 }  // namespace metatrain_timing::analyzer

@@ -171,6 +171,9 @@ QueryResult run_query(const std::string& path, const std::string& run,
     }
     QueryResult result;
     if (opened.files.size() == 1 && runs.size() == opened.runs.front().size()) {
+        for (Warning& warning : missing_files(runs, opened)) {
+            opened.warnings.push_back(std::move(warning));
+        }
         const Database& db = opened.files.front().database();
         add_temporary_views(db);
         add_functions(db);

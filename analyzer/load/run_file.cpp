@@ -215,29 +215,32 @@ void RunFile::connect() {
     if (!fs::is_regular_file(status)) {
         throw Error("not a file");
     }
-    live_ = is_being_recorded(path_);
-    if (!has_bytes(path_)) {
+    // Journal and lock lie beside the file itself, not beside a link to it.
+    const std::string real = fs::canonical(path_, error).string();
+    if (error) {
+        throw Error("cannot be opened (" + error.message() + ")");
+    }
+    live_ = is_being_recorded(real);
+    if (!has_bytes(real)) {
         throw Error(live_ ? "empty so far" : "empty");
     }
-    bool left_over = false;
-    if (!opened_by_this_process(path_)) {
-        if (!std::ifstream(path_)) {
+    if (!opened_by_this_process(real)) {
+        if (!std::ifstream(real)) {
             throw Error("cannot be opened (" + std::generic_category().message(errno) +
                         ")");
         }
-        const Header header(path_);
+        const Header header(real);
         if (!header.is_sqlite()) {
             throw Error("not a database");
         }
         // A WAL database cannot be read without making files beside it.
-        left_over = !live_ && (header.is_wal() || has_bytes(path_ + "-journal") ||
-                               has_bytes(path_ + "-wal"));
+        copied_ = !live_ && (header.is_wal() || has_bytes(real + "-journal") ||
+                             has_bytes(real + "-wal"));
     }
-    copied_ = left_over;
-    if (left_over) {
-        database_ = open_copy(path_);
+    if (copied_) {
+        database_ = open_copy(real);
     } else {
-        database_ = Database::open_read_only(path_);
+        database_ = Database::open_read_only(real);
         harden(*database_);
     }
 }

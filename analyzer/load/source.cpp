@@ -77,6 +77,18 @@ void add_folder(const fs::path& folder, RunSource& source) {
     }
 }
 
+// The folder of a run file's other processes; a link leads to that of the file itself.
+std::string recorder_folder(const std::string& file) {
+    std::error_code error;
+    if (!is_folder(file + ".d") && fs::is_symlink(file, error)) {
+        const fs::path target = fs::canonical(file, error);
+        if (!error) {
+            return target.string() + ".d";
+        }
+    }
+    return file + ".d";
+}
+
 std::string without_end_slashes(std::string path) {
     while (path.size() > 1 && path.back() == '/') {
         path.pop_back();
@@ -117,7 +129,7 @@ RunSource resolve(const std::string& path, const std::string& selector) {
                 name + ": no such file; record one with METATRAIN_TIMING_DB=" +
                 (name.find(' ') == std::string::npos ? name : "'" + name + "'"));
         }
-        add_recorder_folder(name + ".d", source);
+        add_recorder_folder(recorder_folder(name), source);
         return source;
     }
     const std::string base =

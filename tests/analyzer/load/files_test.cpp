@@ -73,6 +73,26 @@ std::map<std::string, std::pair<std::string, fs::file_time_type>> snapshot(
     return files;
 }
 
+// A child writes into the file and dies in the middle of a transaction.
+void die_while_writing(const fs::path& path, const char* journal_mode) {
+    const pid_t child = fork();
+    if (child == 0) {
+        RunBuilder file(path);
+        file.execute(std::string("PRAGMA journal_mode = ") + journal_mode);
+        file.execute("PRAGMA cache_size = 2; PRAGMA wal_autocheckpoint = 0");
+        const Id track = file.track(file.process(file.run("run-1")));
+        file.interval(track, "step", 0, 10);
+        file.execute("BEGIN");
+        for (int i = 1; i < 2000; ++i) {  // spills into the file
+            file.interval(track, "step", 10 * i, 5);
+        }
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+}
+
 TEST(Files, GoodOnesAreReadAndEachBadOneIsNamedWithAReason) {
     const TempFolder folder;
     write_training(folder / "run.db");
@@ -178,6 +198,17 @@ TEST(Files, OddNamesJustWork) {
     EXPECT_EQ(load_run("/" + (folder / "run.db").string()).processes.size(), 3U);
 }
 
+TEST(Files, ALinkLeadsToTheFileWithItsFolderAndJournal) {
+    const TempFolder folder;
+    write_training(folder / "runs/run.db");
+    fs::create_symlink("runs/run.db", folder / "latest.db");
+    EXPECT_EQ(load_run(folder / "latest.db").processes.size(), 3U);
+    die_while_writing(folder / "runs/dead.db", "WAL");
+    fs::create_symlink("runs/dead.db", folder / "dead.db");
+    EXPECT_EQ(
+        load_run(folder / "dead.db").processes.at(0).tracks.at(0).intervals.size(), 1U);
+}
+
 TEST(Files, AnAtSignSelectsARunOnlyWhereNoFileHasThatName) {
     const TempFolder folder;
     write_main(folder / "run.db", "run-of-plain-name");
@@ -194,26 +225,6 @@ TEST(Files, ReadingChangesNothing) {
     analyzer::list_runs(folder / "run.db");
     analyzer::run_query(folder / "run.db", "", "SELECT count(*) FROM v_interval");
     EXPECT_EQ(snapshot(folder.path()), before);
-}
-
-// A child writes into the file and dies in the middle of a transaction.
-void die_while_writing(const fs::path& path, const char* journal_mode) {
-    const pid_t child = fork();
-    if (child == 0) {
-        RunBuilder file(path);
-        file.execute(std::string("PRAGMA journal_mode = ") + journal_mode);
-        file.execute("PRAGMA cache_size = 2; PRAGMA wal_autocheckpoint = 0");
-        const Id track = file.track(file.process(file.run("run-1")));
-        file.interval(track, "step", 0, 10);
-        file.execute("BEGIN");
-        for (int i = 1; i < 2000; ++i) {  // spills into the file
-            file.interval(track, "step", 10 * i, 5);
-        }
-        _exit(0);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0);
 }
 
 TEST(Files, WhatADeadProcessLeftHalfDoneIsRolledBackInACopy) {

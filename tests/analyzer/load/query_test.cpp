@@ -64,6 +64,18 @@ TEST(Query, ReadsTheNewestRunUnlessOneOrAllAreNamed) {
     EXPECT_EQ(answer(folder / "run.db", count, "all"), "2\n");
 }
 
+TEST(Query, WarnsOfWorkerFilesThatAreNotThere) {
+    const TempFolder folder;
+    write_training(folder / "run.db");
+    std::filesystem::remove(folder / "run.db.d/rank0-w01.db");
+    const auto warnings = run_query(folder / "run.db", "", "SELECT 1").warnings;
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_THAT(warnings[0].text, HasSubstr("1 worker file not found"));
+    std::filesystem::remove(folder / "run.db.d/rank0-w00.db");
+    EXPECT_THAT(run_query(folder / "run.db", "", "SELECT 1").warnings.at(0).text,
+                HasSubstr("2 worker files not found"));
+}
+
 TEST(Query, MedianAndPercentileInterpolateAsNumpyDoes) {
     const TempFolder folder;
     write_main(folder / "run.db");
