@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <span>
 #include <tuple>
 
@@ -155,9 +154,10 @@ class TurnFinder {
     }
 
     void mark_optimizer() {
-        for (const Frame& enclosing : std::views::reverse(stack_)) {
-            if (enclosing.turn) {
-                turns[*enclosing.turn].turn.has_optimizer = true;
+        for (auto enclosing = stack_.rbegin(); enclosing != stack_.rend();
+             ++enclosing) {
+            if (enclosing->turn) {
+                turns[*enclosing->turn].turn.has_optimizer = true;
                 return;
             }
         }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <tuple>
 
 #include "analyzer/analysis/stages.hpp"
@@ -149,9 +148,9 @@ std::vector<std::int32_t> passes_served(const Track& track) {
     for_each_outermost(
         track, [&](const Interval& interval) { passes.push_back(interval.iterator); });
     std::int32_t next = -1;
-    for (std::int32_t& pass : std::views::reverse(passes)) {
-        next = pass < 0 ? next : pass;
-        pass = next;
+    for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+        next = *pass < 0 ? next : *pass;
+        *pass = next;
     }
     std::int32_t last = -1;
     for (std::int32_t& pass : passes) {
