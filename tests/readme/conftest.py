@@ -1,4 +1,4 @@
-"""A run recorded from `examples/plain_torch`, merged into one file."""
+"""A run recorded from `training.py`, merged into one file."""
 
 import os
 import subprocess
@@ -7,20 +7,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(scope="session")
 def merged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """2 epochs of 4 training and 1 validation batch with 2 workers."""
+    """The run that the README's queries are asked of."""
     folder = tmp_path_factory.mktemp("recorded run")
     run = folder / "run.db"
     subprocess.run(
-        [
-            sys.executable,
-            str(ROOT / "examples/plain_torch/train.py"),
-            *("--workers", "2", "--epochs", "2", "--samples", "64"),
-        ],
+        [sys.executable, str(Path(__file__).with_name("training.py"))],
         env=os.environ | {"METATRAIN_TIMING_DB": str(run)},
         check=True,
     )
