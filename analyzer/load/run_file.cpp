@@ -191,12 +191,10 @@ void refuse_foreign_journal(const std::string& path) {
 bool is_companion(const std::string& file_name) {
     constexpr std::array<std::string_view, 4> kSuffixes{"-journal", "-wal", "-shm",
                                                         ".lock"};
-    return std::any_of(kSuffixes.begin(), kSuffixes.end(),
-                       [&](std::string_view suffix) {
-                           return file_name.size() > suffix.size() &&
-                                  file_name.compare(file_name.size() - suffix.size(),
-                                                    suffix.size(), suffix) == 0;
-                       });
+    return std::any_of(
+        kSuffixes.begin(), kSuffixes.end(), [&](std::string_view suffix) {
+            return file_name.size() > suffix.size() && file_name.ends_with(suffix);
+        });
 }
 
 bool has_our_header(const std::string& path) {
