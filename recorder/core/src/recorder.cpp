@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kDatabaseVariable = "METATRAIN_TIMING_DB";
 constexpr std::chrono::seconds kPatience{2};  // the longest that anything waits for us
-constexpr std::chrono::milliseconds kAttachPatience{50};
+constexpr std::chrono::milliseconds kAttachPatience{500};
 
 Drain::TimePoint deadline() {
     return std::chrono::steady_clock::now() + kPatience;
