@@ -138,6 +138,8 @@ void Drain::finish(TimePoint deadline) noexcept {
     if (!lock.owns_lock()) {
         return;
     }
+    stop_asked_.store(true);
+    waker_.wake();
     while (pass(true) == Outcome::retry_soon &&
            std::chrono::steady_clock::now() < deadline) {
         std::this_thread::sleep_for(kRetrySoon);
@@ -151,9 +153,13 @@ void Drain::finish(TimePoint deadline) noexcept {
         owned_.lock->remove();
         owned_.lock.reset();
     }
+    finished_ = true;
 }
 
 Drain::Outcome Drain::pass(bool last) noexcept {
+    if (finished_) {
+        return Outcome::done;
+    }
     try {
         write(last);
         last_failure_ = 0;

@@ -110,6 +110,7 @@ class Drain {
     ProcessRow process_;
 
     std::timed_mutex pass_mutex_;  // guards what follows
+    bool finished_ = false;
     OwnedFile owned_;
     std::string lost_;  // why the usual file cannot be used any more; empty: it can
     std::int64_t next_clock_ns_ = 0;

@@ -90,9 +90,8 @@ void Recorder::stop() {
         return;
     }
     const auto until = deadline();
-    if (drain->stop_thread(until)) {
-        drain->finish(until);
-    }
+    drain->finish(until);
+    drain->stop_thread(until);  // it was told at the beginning of finish()
     threads.end_life();
     life_has_begun_ = false;
 }

