@@ -46,6 +46,25 @@ def test_each_sample_can_be_recorded_without_a_change(record: Record) -> None:
 
 
 @torch_only
+def test_samples_of_a_subset_are_recorded_too(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "subset.py"
+    script.write_text(
+        "import torch\n"
+        "from torch.utils.data import DataLoader, Subset, TensorDataset\n"
+        "data = Subset(Subset(TensorDataset(torch.arange(9)), range(8)), range(6))\n"
+        "batches = [b.tolist() for (b,) in DataLoader(data, batch_size=2)]\n"
+        "assert batches == [[0, 1], [2, 3], [4, 5]]\n"
+    )
+    environment = {"METATRAIN_TIMING_DETAIL": "sample"}
+    recording = record(script, environment=environment).recording
+    assert recording.count("sample") == 6
+    assert recording.loaders[0].dataset_class == (
+        "torch.utils.data.dataset.Subset[torch.utils.data.dataset.Subset["
+        "torch.utils.data.dataset.TensorDataset]]"
+    )
+
+
+@torch_only
 @pytest.mark.parametrize(
     ("name", "code"), [("SIGINT", 1), ("SIGTERM", -signal.SIGTERM)]
 )

@@ -80,12 +80,23 @@ class _TimedCollate:
 def _time_each_sample(fetcher: Any) -> None:
     if hasattr(fetcher, "dataset_iter"):
         fetcher.dataset_iter = _timed_samples(fetcher.dataset_iter)
-    elif not getattr(fetcher.dataset, "__getitems__", None):
+    elif _reads_one_by_one(fetcher.dataset):
         fetcher.dataset = _TimedDataset(fetcher.dataset)
+
+
+def _reads_one_by_one(dataset: Any) -> bool:
+    """Whether reading a batch at once is no more than reading its samples in turn."""
+    from torch.utils.data import Subset
+
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    return not getattr(dataset, "__getitems__", None)
 
 
 class _TimedDataset:
     """A data set that records each `__getitem__`."""
+
+    __getitems__ = None
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
