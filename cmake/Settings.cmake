@@ -36,7 +36,7 @@ target_compile_options(
         -Wnon-virtual-dtor
         -Woverloaded-virtual
         # "text" + string() is taken for an overlapping copy: gcc bug 105651, in 12 only
-        $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+        $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
         $<$<BOOL:${MT_WARNINGS_AS_ERRORS}>:-Werror>
 )
 # Assertions of the standard library wherever assertions are on: an index out of range

@@ -147,7 +147,7 @@ void attempt(Action action) {
 }  // namespace
 
 void load_input(std::span<const std::uint8_t> bytes) {
-    const std::size_t kind = bytes.empty() ? 0 : bytes[0] % 4;
+    const std::size_t kind = bytes.empty() ? 0 : std::size_t{bytes[0]} % 4;
     const auto rest = bytes.empty() ? bytes : bytes.subspan(1);
     static const TempFolder folder;
     const fs::path path = folder / "run.db";
