@@ -1,7 +1,6 @@
 #include "analyzer/load/intervals.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <condition_variable>
 #include <exception>
@@ -274,18 +273,14 @@ class ParallelReader {
 
     void read(RunFile& file, IntervalProblems& problems) {
         const Database& first = file.database();
-        std::array<IntervalProblems, 2> found;
         {
             const std::jthread second([&] {
                 work([&] { return RunFile::open(file.path()); },
-                     [](RunFile& own) -> const Database& { return own.database(); },
-                     found[1]);
+                     [](RunFile& own) -> const Database& { return own.database(); });
             });
-            work([] { return 0; }, [&](int) -> const Database& { return first; },
-                 found[0]);
+            work([] { return 0; }, [&](int) -> const Database& { return first; });
         }
-        problems.add(found[0]);
-        problems.add(found[1]);
+        problems.add(problems_);
         if (failure_) {
             std::rethrow_exception(failure_);
         }
@@ -293,7 +288,9 @@ class ParallelReader {
 
   private:
     template <typename Open, typename Connection>
-    void work(Open open, Connection connection, IntervalProblems& problems) {
+    void work(Open open, Connection connection) {
+        // on the thread's own stack: counters side by side would share a cache line
+        IntervalProblems problems;
         try {
             auto opened = open();
             RowReader reader(connection(opened), file_ids_, problems);
@@ -319,6 +316,8 @@ class ParallelReader {
             }
             taken_ = ids_.size() / chunk_size_ + 1;  // no more
         }
+        const std::lock_guard lock(mutex_);
+        problems_.add(problems);
     }
 
     std::uint64_t take() {
@@ -360,7 +359,8 @@ class ParallelReader {
     std::condition_variable turn_;
     std::uint64_t taken_ = 0;     // chunks, by the mutex
     std::uint64_t appended_ = 0;  // chunks, by the mutex
-    std::exception_ptr failure_;
+    IntervalProblems problems_;   // by the mutex
+    std::exception_ptr failure_;  // by the mutex
 };
 
 // Reads by `read_rows(tracks)`, and leaves sound tracks also where that fails.
