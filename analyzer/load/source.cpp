@@ -28,11 +28,6 @@ bool is_file(const fs::path& path) {
     return fs::is_regular_file(path, ignored);
 }
 
-bool ends_with(const std::string& text, const std::string& suffix) {
-    return text.size() >= suffix.size() &&
-           text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
-}
-
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
     std::vector<fs::path> entries;
     std::error_code error;
@@ -61,14 +56,14 @@ void add_recorder_folder(const fs::path& folder, RunSource& source) {
 }
 
 bool looks_like_run_file(const fs::path& path) {
-    return ends_with(path.filename().string(), ".db") ||
+    return path.filename().string().ends_with(".db") ||
            opened_by_this_process(path.string()) || has_our_header(path.string());
 }
 
 void add_folder(const fs::path& folder, RunSource& source) {
     for (const fs::path& path : sorted_entries(folder)) {
         const std::string name = path.filename().string();
-        if (is_folder(path) && ends_with(name, ".d")) {
+        if (is_folder(path) && name.ends_with(".d")) {
             add_recorder_folder(path, source);
         } else if (is_file(path) && !is_companion(name)) {
             (looks_like_run_file(path) ? source.files : source.others)
@@ -102,7 +97,7 @@ std::string take_selector(const std::string& path, RunSource& source) {
     if (exists(path) || at == std::string::npos || at == 0 || at + 1 == path.size()) {
         return path;
     }
-    const std::string base = path.substr(0, at);
+    std::string base = path.substr(0, at);
     if (!exists(base) && !is_folder(base + ".d")) {
         return path;
     }
@@ -133,7 +128,7 @@ RunSource resolve(const std::string& path, const std::string& selector) {
         return source;
     }
     const std::string base =
-        ends_with(name, ".d") ? name.substr(0, name.size() - 2) : "";
+        name.ends_with(".d") ? name.substr(0, name.size() - 2) : "";
     if (!base.empty() && is_file(base)) {
         source.files.push_back(base);
         add_recorder_folder(name, source);

@@ -195,7 +195,7 @@ std::string Table::markdown() const {
     for (const Column& column : columns_) {
         text += column.align == Align::left ? " --- |" : " ---: |";
     }
-    text += "\n";
+    text += '\n';
     for (const auto& row : rows_) {
         text += "| " + joined(row, " | ", markdown_cell) + " |\n";
     }
