@@ -212,6 +212,56 @@ def test_blocks_nest_in_themselves_and_in_threads(
     assert len({row.tid for row in rows}) == 3
 
 
+def test_a_track_has_the_name_of_its_thread(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "names.py"
+    script.write_text(
+        "import _thread, threading\n"
+        "from metatrain_timing import timed\n"
+        "def work():\n"
+        "    try:\n"
+        "        raise KeyError\n"
+        "    except KeyError as error:\n"
+        "        with timed('work'): pass\n"
+        "        assert isinstance(error, KeyError)\n"
+        "with timed('work'): pass\n"
+        "thread = threading.Thread(target=work, name='lecture des lots, n° 1')\n"
+        "thread.start()\n"
+        "thread.join()\n"
+        "done = _thread.allocate_lock()\n"
+        "done.acquire()\n"
+        "def unknown():\n"
+        "    work()\n"
+        "    assert len(threading.enumerate()) == 1\n"
+        "    done.release()\n"
+        "_thread.start_new_thread(unknown, ())\n"
+        "done.acquire()\n"
+    )
+    names = [row.track for row in record(script).recording.of("work")]
+    assert names[:2] == ["MainThread", "lecture des lots, n° 1"]
+    assert len(names) == 3
+
+
+def test_a_program_started_with_a_copied_environment_is_a_child(
+    record: Record, tmp_path: Path
+) -> None:
+    child = "from metatrain_timing import timed\nwith timed('work'): pass"
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, subprocess, sys\n"
+        "from metatrain_timing import timed_iter\n"
+        "for _ in timed_iter([1], 'loader', 'step'):\n"
+        f"    subprocess.run([sys.executable, '-c', {child!r}],\n"
+        "                   env={**os.environ, 'MORE': '1'}, cwd='/', check=True)\n"
+    )
+    parent, work = record(script).recording, "work"
+    (row,) = parent.of(work)
+    by_role = {process.role: process for process in parent.processes}
+    assert sorted(by_role) == ["child", "main"]
+    assert row.process == by_role["child"].uuid
+    assert by_role["child"].parent_uuid == by_role["main"].uuid
+    assert len({process.run for process in parent.processes}) == 1
+
+
 def test_coroutines_can_be_decorated(record: Record, tmp_path: Path) -> None:
     script = tmp_path / "coroutine.py"
     script.write_text(

@@ -17,8 +17,12 @@ def start(
     continues_previous: bool = False,
 ) -> bool: ...
 def recording() -> bool: ...
-def fix_identity() -> str:
-    """Fix the run's identity; what METATRAIN_TIMING_RUN is now, empty when off."""
+def fix_identity() -> dict[str, str]:
+    """
+    Fix the run's identity for the children to come.
+
+    :return: the environment variables that tell them, already set; empty when off.
+    """
 
 def run_uuid() -> str: ...
 def process_uuid() -> str: ...

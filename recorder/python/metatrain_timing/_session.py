@@ -12,8 +12,6 @@ from typing import Any
 from . import _native
 from ._startup import DATABASE, make_database_absolute
 
-RUN = "METATRAIN_TIMING_RUN"
-
 _started = False
 _warned: set[str] = set()
 _after_fork: list[Callable[[], None]] = []
@@ -47,11 +45,17 @@ def start() -> bool:
     return on
 
 
-def fix_identity() -> None:
-    """Fix the run's identity, and hand it to children however they are started."""
-    identity = _native.fix_identity()
-    if identity:
-        os.environ[RUN] = identity
+def fix_identity() -> dict[str, str]:
+    """
+    Fix the run's identity, and hand it to children however they are started.
+
+    :return: the environment variables that tell them.
+    """
+    variables = _native.fix_identity()
+    # Set already for the C library, of which os.environ is a copy: a program that
+    # starts its children with changed variables starts from that copy.
+    os.environ.update(variables)
+    return variables
 
 
 def after_fork(function: Callable[[], None]) -> None:

@@ -74,11 +74,13 @@ bool start(const nb::object& database, const std::string& command,
                       .continues_previous = continues_previous});
 }
 
-/// What children find in the environment: Python keeps a copy of its own of that.
-std::string fix_identity() {
+nb::dict fix_identity() {
     mt::fix_identity();
-    const char* identity = std::getenv("METATRAIN_TIMING_RUN");
-    return identity == nullptr ? "" : identity;
+    nb::dict variables;
+    for (const mt::EnvironmentVariable& variable : mt::environment_for_children()) {
+        variables[from_path(variable.name)] = from_path(variable.value);
+    }
+    return variables;
 }
 
 void set_process(const std::string& role, std::optional<std::int64_t> worker_id,

@@ -2,6 +2,8 @@
 
 #include <metatrain_timing/recorder/recorder.hpp>
 
+#include "recorder/python/src/thread_name.hpp"
+
 namespace metatrain_timing::python {
 namespace {
 
@@ -57,6 +59,9 @@ PyObject* py_begin(PyObject* /*module*/, Arguments arguments,
     const int cpu = given == 2 ? PyObject_IsTrue(arguments[1]) : 0;
     if (cpu < 0) {
         return nullptr;
+    }
+    if (recording()) {
+        name_thread_once();
     }
     const auto id = static_cast<StageId>(stage);
     return to_token(cpu != 0 ? begin_with_cpu(id) : begin(id));

@@ -16,6 +16,8 @@
 
 #include <metatrain_timing/recorder/recorder.hpp>
 
+#include "recorder/python/src/thread_name.hpp"
+
 namespace metatrain_timing::python {
 namespace {
 
@@ -120,6 +122,7 @@ void deallocate(PyObject* self) noexcept {
 PyObject* enter(PyObject* self, PyObject* /*unused*/) noexcept {
     const auto* timed = reinterpret_cast<const Timed*>(self);
     if (recording()) {
+        name_thread_once();
         EnteredStack* stack = entered != nullptr ? entered : make_entered();
         if (stack != nullptr && stack->size < EnteredStack::kCapacity) {
             stack->entries[stack->size++] = {timed, begin(timed->stage)};

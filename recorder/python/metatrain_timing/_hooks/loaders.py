@@ -74,8 +74,7 @@ def begin_pass(loader: Any) -> _loops.Pass:
     :param loader: the DataLoader.
     """
     _facts.gather()
-    if loader.num_workers > 0:
-        _session.fix_identity()
+    _session.fix_identity()
     record = record_of(loader)
     number = _native.define_iterator(record.number, record.epochs)
     record.epochs += 1
@@ -90,6 +89,7 @@ def begin_plain_pass(kind: str, frame: FrameType) -> _loops.Pass:
     :param frame: who iterates.
     """
     _facts.gather()
+    _session.fix_identity()
     place = _place(None, frame)
     name = f"{kind} at {_short(place)}"
     number, epochs = _plain.get(name, (-1, 0))

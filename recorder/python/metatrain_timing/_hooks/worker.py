@@ -4,14 +4,13 @@ import contextlib
 import dataclasses
 import functools
 import inspect
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from torch.utils.data._utils import worker as torch_worker
 
-from .. import _native, _session, _startup
+from .. import _native, _session
 from .._guard import guarded
 from .._loops import Pass, thread
 from .._native import add, begin, cancel, end, now_ns, set_context
@@ -45,11 +44,7 @@ def starting(record: LoaderRecord, pass_: Pass) -> Iterator[None]:
         loader_number=record.number,
         iterator_number=pass_.number,
         epoch=record.epochs - 1,
-        environment={
-            name: os.environ[name]
-            for name in (_startup.DATABASE, _session.RUN)
-            if name in os.environ
-        },
+        environment=_session.fix_identity(),
         requested_ns=-1,
     )
     try:
