@@ -135,6 +135,19 @@ def test_next_in_a_method(scenario: Scenario) -> None:
     assert scenario.steps == 4
 
 
+def test_next_in_a_loop_then_for(scenario: Scenario) -> None:
+    assert scenario.turns == "ls" * 3 + "ls" * 4
+    assert scenario.phases() == ["evaluation", "train"]
+    assert {row.depth for row in scenario.of("step")} == {scenario.around.depth + 1}
+    assert scenario.of("step")[2].dur_ns >= 50_000_000
+
+
+def test_next_in_a_while(scenario: Scenario) -> None:
+    assert scenario.turns == "ls" * 4 + "ls" * 2
+    assert scenario.phases() == ["train", "evaluation"]
+    assert {row.depth for row in scenario.of("step")} == {scenario.around.depth + 1}
+
+
 def test_prefetching_thread(scenario: Scenario) -> None:
     assert scenario.turns == "l" * 4
     assert {row.tid for row in scenario.of("loader")} != {

@@ -21,6 +21,7 @@ from ._native import begin, cancel, end, set_context
 STEP = _native.stage("step")
 
 _GENERATOR = 0x20  # CO_GENERATOR of the code's flags
+_JUMPS = frozenset(dis.hasjrel + dis.hasjabs)
 _LIBRARIES = ("torch.utils.data.", "torchdata.")
 
 
@@ -448,7 +449,7 @@ def _close_left(frame: FrameType) -> None:
         if all(asker.ended for asker in loop.askers):
             _close_from(len(stack) - 1)
             continue
-        extent = _for_loop_extent(*loop.key)
+        extent = _loop_extent(*loop.key)
         if extent is None:
             return
         if running is None:
@@ -468,14 +469,25 @@ def _close_left(frame: FrameType) -> None:
 
 
 @functools.cache
-def _for_loop_extent(code: CodeType, instruction: int) -> tuple[int, int] | None:
-    """The instructions of the `for` loop that asks at one; None: it is no `for`."""
+def _loop_extent(code: CodeType, instruction: int) -> tuple[int, int] | None:
+    """
+    The instructions of the innermost loop, of either kind, that an instruction is in.
+
+    None where it is in none: its function is called once for each batch.
+    """
+    ends: dict[int, int] = {}  # first instruction of a loop -> its last
     for found in dis.get_instructions(code):
-        if found.offset == instruction:
-            if found.opname.startswith("FOR_ITER"):
-                return (instruction, int(found.argval))
-            return None
-    return None
+        if found.offset == instruction and found.opname.startswith("FOR_ITER"):
+            return (instruction, int(found.argval))
+        # A jump back makes a loop; `await` and `yield from` have one of their own.
+        if (
+            found.opcode in _JUMPS
+            and int(found.argval) <= found.offset
+            and not found.opname.endswith("NO_INTERRUPT")
+        ):
+            ends[int(found.argval)] = found.offset
+    around = [first for first in ends if first <= instruction <= ends[first]]
+    return (max(around), ends[max(around)] + 1) if around else None
 
 
 def _consumer(frame: FrameType) -> FrameType:

@@ -1,5 +1,6 @@
 """Loops of all shapes over small loaders, each in a stage `scenario/<name>`."""
 
+import itertools
 import queue
 import sys
 import threading
@@ -137,6 +138,30 @@ def next_in_a_method() -> None:
     trainer = Trainer()
     for _ in range(4):
         trainer.step()
+
+
+@scenario
+def next_in_a_loop_then_for() -> None:
+    """A loop by `next` for warming up, then another over the same loader."""
+    batches = loader(4)
+    endless = itertools.cycle(batches)
+    for _ in range(3):
+        next(endless)
+    threading.Event().wait(0.05)  # still part of the last turn
+    for batch in batches:
+        train(batch)
+
+
+@scenario
+def next_in_a_while() -> None:
+    """Validate after a loop that was left."""
+    endless = itertools.cycle(loader(9))
+    done = 0
+    while done < 4:
+        train(next(endless))
+        done += 1
+    for _ in loader(2):
+        pass
 
 
 @scenario
