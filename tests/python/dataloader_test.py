@@ -105,11 +105,12 @@ def test_passes_are_numbered_and_their_end_is_known(recording: Recording) -> Non
     assert all(row.exhausted for row in owned)
 
 
-def test_loaders_are_told_apart_by_where_they_were_made(recording: Recording) -> None:
+def test_loaders_are_named_after_where_they_were_made(recording: Recording) -> None:
     owned = [row for row in recording.loaders if row.role == "main"]
     assert len({row.created_at for row in owned}) == 1  # both in make_loader()
-    assert [row.name.partition(" at ")[0] for row in owned] == ["Numbers", "Numbers"]
-    assert owned[1].name == owned[0].name + " #2"
+    assert [row.number for row in owned] == [1, 2]
+    place = owned[0].created_at
+    assert [row.name for row in owned] == [f"Numbers at {place}"] * 2
     assert owned[0].created_at.startswith("train.py:")
     assert owned[0].dataset_class == "__main__.Numbers"
     assert owned[0].batch_size == 2

@@ -28,12 +28,10 @@ class LoaderRecord:
 
 
 _records: dict[int, tuple["weakref.ref[Any]", LoaderRecord]] = {}
-_names: dict[str, int] = {}
 
 
 def forget() -> None:
     """In a forked child: places stay known, numbers are its own."""
-    _names.clear()
     for _, record in _records.values():
         record.number = -1
         record.epochs = 0
@@ -148,7 +146,7 @@ def _facts_of(loader: Any, place: str) -> dict[str, Any]:
     workers = int(loader.num_workers)
     batch_size, prefetch = loader.batch_size, loader.prefetch_factor
     return {
-        "name": _unique_name(loader.dataset, place),
+        "name": _name(loader.dataset, place),
         "created_at": place,
         "dataset_class": _class_name(loader.dataset),
         "num_workers": workers,
@@ -162,12 +160,11 @@ def _facts_of(loader: Any, place: str) -> dict[str, Any]:
     }
 
 
-def _unique_name(dataset: Any, place: str) -> str:
+def _name(dataset: Any, place: str) -> str:
+    # Of loaders made at one place the analyzer sees which take each other's turn, like
+    # those that a script makes anew for each epoch, and which are in use together.
     name = _class_name(dataset).rpartition("[")[2].rstrip("]").rpartition(".")[2]
-    if place:
-        name = f"{name} at {_short(place)}"
-    _names[name] = _names.get(name, 0) + 1
-    return name if _names[name] == 1 else f"{name} #{_names[name]}"
+    return f"{name} at {_short(place)}" if place else name
 
 
 def _class_name(dataset: Any) -> str:
