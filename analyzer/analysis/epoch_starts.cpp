@@ -41,7 +41,9 @@ std::vector<std::vector<EpochStart>> measure_epoch_starts(const Run& run,
             EpochStart start;
             start.rank = run.processes[pass.process].rank;
             start.epoch = epochs[pass.process]++;
-            start.first_wait_ns = pass.turns.front().wait_ns;
+            const Turn& first = pass.turns.front();
+            start.first_wait_ns = first.wait_ns;
+            start.first_turn_ns = first.wait_ns + first.body_ns;
             for (const std::int32_t iterator : pass.iterators) {
                 for (const Interval* made :
                      worker_starts[static_cast<std::size_t>(iterator)]) {

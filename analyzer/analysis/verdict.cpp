@@ -195,15 +195,30 @@ void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_worker
     verdict.waited_for = std::move(waited);
 }
 
+// What a training that goes on for longer will spend: the steady steps and the begin of
+// each epoch, but not the very first one, in which a model is compiled, caches are
+// filled and memory is allocated.
+double share_after_warm_up(const PhaseReport& phase, std::int64_t steady_wait_ns,
+                           std::int64_t steady_ns) {
+    for (const EpochStart& start : phase.epoch_starts) {
+        if (start.epoch > 0) {
+            steady_wait_ns += start.first_wait_ns;
+            steady_ns += start.first_turn_ns;
+        }
+    }
+    return ratio(steady_wait_ns, steady_ns);
+}
+
 void measure_waits(Verdict& verdict, const PhaseReport& phase) {
     const Breakdown& time = phase.time;
     verdict.wait_share = ratio(time.loader_ns, time.wall_ns);
     const StageRow* loader = find_top(time.main, "loader");
     const StageRow* step = find_top(time.main, "step");
     if (loader != nullptr && step != nullptr && phase.steps.steady_steps > 0) {
+        const std::int64_t steady_ns = loader->steady_ns + step->steady_ns;
         verdict.steady_wait_ns = ratio(loader->steady_ns, phase.steps.steady_steps);
-        verdict.steady_step_ns =
-            ratio(loader->steady_ns + step->steady_ns, phase.steps.steady_steps);
+        verdict.steady_step_ns = ratio(steady_ns, phase.steps.steady_steps);
+        verdict.wait_share = share_after_warm_up(phase, loader->steady_ns, steady_ns);
     }
     std::int64_t first_ns = 0;
     for (const EpochStart& start : phase.epoch_starts) {

@@ -53,7 +53,8 @@ struct Verdict {
     BoundBy bound_by = BoundBy::unknown;
     /// What it is bound by: the stage most waited for, or the dearest one of the body.
     std::string stage;
-    double wait_share = 0;                 // waits / wall
+    /// Waits by time, after the warm-up; in everything where no step is steady.
+    double wait_share = 0;
     std::optional<double> steady_wait_ns;  // per step
     std::optional<double> steady_step_ns;  // wait and body
     std::int64_t pass_count = 0;           // on all ranks

@@ -16,7 +16,6 @@ class Sentences {
 
     std::string all() const {
         std::string text = wait();
-        text += first_waits();
         if (verdict_.bound_by == BoundBy::compute) {
             text += dearest_of_body() + hidden_work();
         } else {
@@ -29,19 +28,20 @@ class Sentences {
     }
 
   private:
-    // "Input-bound: 72 % of the time is waiting for data, 77 ms of a 107 ms step."
+    // "Input-bound: 72 % of the time after warm-up is waiting for data: 77 ms of a
+    // 107 ms step."
     std::string wait() const {
         const char* bound = verdict_.bound_by == BoundBy::input   ? "Input-bound"
                             : verdict_.bound_by == BoundBy::mixed ? "Partly input-bound"
                                                                   : "Compute-bound";
-        std::string text = fmt::format("{}: {} of the time is waiting for data", bound,
-                                       format_share(verdict_.wait_share));
-        if (verdict_.steady_wait_ns && verdict_.steady_step_ns) {
-            text += fmt::format(", {} of a {} step",
-                                format_duration(*verdict_.steady_wait_ns),
-                                format_duration(*verdict_.steady_step_ns));
+        const std::string share = format_share(verdict_.wait_share);
+        if (!verdict_.steady_wait_ns || !verdict_.steady_step_ns) {
+            return fmt::format("{}: {} of the time is waiting for data.", bound, share);
         }
-        return text + ".";
+        return fmt::format(
+            "{}: {} of the time after warm-up is waiting for data: {} of a {} step{}.",
+            bound, share, format_duration(*verdict_.steady_wait_ns),
+            format_duration(*verdict_.steady_step_ns), first_waits());
     }
 
     // The steady step hides them.
@@ -51,10 +51,9 @@ class Sentences {
             phase_.steps.micro_steps <= phase_.steps.epochs) {
             return "";
         }
-        return fmt::format(
-            " The first batch of an epoch is waited for {}: {} of the time.",
-            format_duration(verdict_.first_wait_ns),
-            format_share(verdict_.first_wait_share));
+        return fmt::format(", and {} for the first batch of an epoch, {} of all time",
+                           format_duration(verdict_.first_wait_ns),
+                           format_share(verdict_.first_wait_share));
     }
 
     std::string dearest_of_body() const {

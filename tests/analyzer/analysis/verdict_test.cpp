@@ -62,11 +62,11 @@ TEST(Verdict, NamesGetitemOfTheDatasetThatIsWaitedFor) {
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
     EXPECT_EQ(report.verdict.stage, "dataset");
-    EXPECT_EQ(
-        verdict_text(report),
-        "Input-bound: 96 % of the time is waiting for data, 761 ms of a 791 ms step. "
-        "The training process makes the batches itself: 761 ms each, most on "
-        "`__getitem__` of data.Dataset (760 ms).");
+    EXPECT_EQ(verdict_text(report),
+              "Input-bound: 96 % of the time after warm-up is waiting for data: 761 ms "
+              "of a 791 ms step. "
+              "The training process makes the batches itself: 761 ms each, most on "
+              "`__getitem__` of data.Dataset (760 ms).");
 }
 
 TEST(Verdict, NamesTheDearestStageOfAComputeBoundStep) {
@@ -77,7 +77,8 @@ TEST(Verdict, NamesTheDearestStageOfAComputeBoundStep) {
     EXPECT_EQ(report.verdict.stage, "forward");
     EXPECT_EQ(
         verdict_text(report),
-        "Compute-bound: 2.0 % of the time is waiting for data, 2.00 ms of a 100 ms "
+        "Compute-bound: 2.0 % of the time after warm-up is waiting for data: 2.00 ms "
+        "of a 100 ms "
         "step. The dearest stage is `forward`: 98.0 ms per step, 100 % of the loop's "
         "body.");
 }
@@ -157,10 +158,10 @@ TEST(Verdict, SaysSoWhereTheFilesOfWorkersAreMissing) {
     const Report report = make_report(run);
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
-    EXPECT_EQ(
-        verdict_text(report),
-        "Input-bound: 50 % of the time is waiting for data, 40.0 ms of a 80.0 ms step. "
-        "What its workers did is not on record. 8 workers on 2 CPUs.");
+    EXPECT_EQ(verdict_text(report),
+              "Input-bound: 50 % of the time after warm-up is waiting for data: 40.0 "
+              "ms of a 80.0 ms step. "
+              "What its workers did is not on record. 8 workers on 2 CPUs.");
 }
 
 TEST(Verdict, SaysNothingOfCpusThatSuffice) {
@@ -197,9 +198,37 @@ TEST(Verdict, BlamesTheStartOfWorkersForSlowFirstBatches) {
     EXPECT_EQ(report.verdict.stage, "worker_start");
     EXPECT_THAT(
         verdict_text(report),
-        HasSubstr("1.00 ms of a 100 ms step. The first batch of an epoch is waited "
-                  "for 1.00 s: 67 % of the time. 99 % of the waits are for workers "
-                  "to start."));
+        HasSubstr("1.00 ms of a 100 ms step, and 1.00 s for the first batch of an "
+                  "epoch, 67 % of all time. 99 % of the waits are for workers to "
+                  "start."));
+}
+
+TEST(Verdict, LeavesTheVeryFirstStepsOut) {
+    ModelBuilder builder;
+    const auto loader = builder.loader(builder.main(), "data", 0);
+    double at = 0;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+        const auto pass = builder.iterator(loader, "train");
+        for (int turn = 0; turn < 3; ++turn) {
+            const bool compiles = epoch == 0 && turn == 0;
+            const double wait = turn == 0 ? 100 : 30;
+            const double body = compiles ? 40'000 : 10;
+            const test::At where{pass, turn, 3 * epoch + turn};
+            builder.add(builder.main(), "loader", at, at + wait, where);
+            builder.add(builder.main(), "step", at + wait, at + wait + body, where);
+            builder.add(builder.main(), "optimizer", at + wait, at + wait + 1, where);
+            at += wait + body;
+        }
+    }
+    const auto run = builder.build();
+    const Report report = make_report(run);
+
+    // Four steady steps, and the first of the second epoch.
+    EXPECT_DOUBLE_EQ(report.verdict.wait_share, (4 * 30 + 100) / (4 * 40. + 110));
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
+    EXPECT_THAT(verdict_text(report),
+                HasSubstr("Input-bound: 81 % of the time after warm-up is waiting for "
+                          "data: 30.0 ms of a 40.0 ms step."));
 }
 
 TEST(Verdict, IsUnknownWithoutACompleteStep) {
