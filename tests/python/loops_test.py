@@ -75,6 +75,11 @@ class Scenario:
 def test_zipped(scenario: Scenario) -> None:
     # The last request finds the first loader empty.
     assert scenario.turns == "lls" * 4
+    waits = scenario.of("loader")
+    # A body is known by the first wait of its turn.
+    assert [(row.iterator, row.batch) for row in scenario.of("step")] == [
+        (row.iterator, row.batch) for row in waits[::2]
+    ]
     assert scenario.phases() == ["train", "train"]
     assert scenario.steps == 4
     assert len(scenario.of("loader_end")) == 1

@@ -202,7 +202,9 @@ def end_wait(loop: Loop | None, pass_: Pass, batch: int) -> None:
     if loop is None:
         return
     if thread.turn is not None:
-        thread.turn.place = (pass_, batch)
+        thread.turn.place = thread.turn.place or (pass_, batch)
+    elif len(loop.passes) > 1:  # zipped: the body is known by the turn's first wait
+        _open_body(loop, *loop.context[:2])
     else:
         _open_body(loop, pass_.number, batch)
 
