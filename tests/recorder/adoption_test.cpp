@@ -44,7 +44,8 @@ class AdoptionTest : public testing::Test {
 
     std::vector<Adopted> adopt() const {
         return adopt_dead_rings(
-            database(), std::chrono::steady_clock::now() + std::chrono::seconds(60));
+            database(), std::chrono::steady_clock::now() + std::chrono::seconds(60))
+            .adopted;
     }
 
     /// Runs `body` in a process that records and is then killed.

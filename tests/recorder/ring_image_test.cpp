@@ -92,9 +92,10 @@ TEST_F(RingImageTest, OfANewerLayoutItIsLeftAlone) {
     text[offsetof(RingHeader, layout_version)] = 9;
     write_file(path_, text);
     EXPECT_FALSE(read());
-    EXPECT_TRUE(adopt_dead_rings(database(), std::chrono::steady_clock::now() +
-                                                 std::chrono::seconds(9))
-                    .empty());
+    const auto adoption = adopt_dead_rings(
+        database(), std::chrono::steady_clock::now() + std::chrono::seconds(9));
+    EXPECT_TRUE(adoption.adopted.empty());
+    EXPECT_EQ(adoption.left_count, 1);
     EXPECT_TRUE(fs::exists(path_));
 }
 

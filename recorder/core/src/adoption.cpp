@@ -136,39 +136,43 @@ class Adopter {
     Adopter(const fs::path& database, const fs::path& held)
         : database_(database), held_(held) {}
 
-    std::optional<Adopted> adopt(const fs::path& path) {
-        const auto ring = DeadRing::lock(path);
-        if (!ring) {
-            return std::nullopt;
-        }
-        const auto image = RingImage::read(ring->descriptor());
+    enum class Outcome {
+        adopted,
+        nothing,    // its process recorded nothing
+        of_others,  // whoever has its database sees to it
+        left,       // by a newer version
+    };
+
+    Outcome adopt(const DeadRing& ring, std::vector<Adopted>& adopted) {
+        const auto image = RingImage::read(ring.descriptor());
         if (!image) {
-            if (RingImage::is_unfinished(ring->descriptor())) {
-                ring->remove();
-            }
-            return std::nullopt;
+            return RingImage::is_unfinished(ring.descriptor()) ? Outcome::nothing
+                                                               : Outcome::left;
         }
         if (!held_.empty() && image->database() != held_) {
-            return std::nullopt;
+            return Outcome::of_others;
         }
         Names stages;
         Names counters;
         intern_names(*image, stages, counters);
         OwnedFile owned = open_database(*image, stages, counters);
-        if (!owned.file || !ring->note_database(owned.file->path())) {
-            return std::nullopt;
+        if (!owned.file) {
+            return Outcome::of_others;
         }
-        Adopted adopted;
-        adopted.process_uuid = image->process().process_uuid;
-        adopted.database = owned.file->path();
-        adopted.record_count = write(*owned.file, *image, stages, counters);
+        if (!ring.note_database(owned.file->path())) {
+            return Outcome::left;
+        }
+        Adopted one;
+        one.process_uuid = image->process().process_uuid;
+        one.database = owned.file->path();
+        one.record_count = write(*owned.file, *image, stages, counters);
         owned.file->make_self_contained();
         owned.file.reset();
-        ring->remove();
         if (owned.lock) {
             owned.lock->remove();
         }
-        return adopted;
+        adopted.push_back(std::move(one));
+        return Outcome::adopted;
     }
 
   private:
@@ -217,28 +221,42 @@ class Adopter {
 
 }  // namespace
 
-std::vector<Adopted> adopt_dead_rings(const fs::path& database,
-                                      std::chrono::steady_clock::time_point deadline,
-                                      const fs::path& held) {
-    std::vector<Adopted> adopted;
+Adoption adopt_dead_rings(const fs::path& database,
+                          std::chrono::steady_clock::time_point deadline,
+                          const fs::path& held) {
+    Adoption result;
     try {
         Adopter adopter(database, held);
-        for (const fs::path& ring : find_rings(database)) {
+        for (const fs::path& path : find_rings(database)) {
+            const auto ring = DeadRing::lock(path);
+            if (!ring) {
+                continue;
+            }
             if (std::chrono::steady_clock::now() > deadline) {
+                ++result.left_count;
                 break;
             }
             try {
-                if (auto one = adopter.adopt(ring)) {
-                    adopted.push_back(std::move(*one));
+                switch (adopter.adopt(*ring, result.adopted)) {
+                    case Adopter::Outcome::adopted:
+                    case Adopter::Outcome::nothing:
+                        ring->remove();
+                        break;
+                    case Adopter::Outcome::of_others:
+                        break;
+                    case Adopter::Outcome::left:
+                        ++result.left_count;
+                        break;
                 }
             } catch (const std::exception&) {
                 // locked, full or unwritable: it stays where it is, for later
+                ++result.left_count;
             }
         }
     } catch (...) {
         // out of memory
     }
-    return adopted;
+    return result;
 }
 
 void remove_orphaned_rings(const fs::path& database) noexcept {

@@ -15,6 +15,11 @@ struct Adopted {
     std::filesystem::path database;  // where they are now
 };
 
+struct Adoption {
+    std::vector<Adopted> adopted;
+    std::int64_t left_count = 0;  // dead processes whose records could not be written
+};
+
 /// Writes into its database what a process that was killed while it recorded for
 /// `database` had left in its ring file: records, definitions, the intervals that were
 /// open. For all such processes, until `deadline`.
@@ -27,9 +32,9 @@ struct Adopted {
 ///
 /// `held`: a file whose lock the caller has; it is not open. Only what belongs there is
 /// adopted then.
-std::vector<Adopted> adopt_dead_rings(const std::filesystem::path& database,
-                                      std::chrono::steady_clock::time_point deadline,
-                                      const std::filesystem::path& held = {});
+Adoption adopt_dead_rings(const std::filesystem::path& database,
+                          std::chrono::steady_clock::time_point deadline,
+                          const std::filesystem::path& held = {});
 
 /// Removes ring files of dead processes whose runs were deleted since, as they lie in
 /// memory that others need: where neither the file of METATRAIN_TIMING_DB nor the
