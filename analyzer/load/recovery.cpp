@@ -10,7 +10,7 @@ namespace metatrain_timing::analyzer {
 
 void save_records_of_the_killed(const std::string& path,
                                 std::vector<Warning>& warnings) {
-    const Recovery recovery = recover(path);
+    const Recovery recovery = metatrain_timing::recover(path);
     if (recovery.process_count > 0) {
         warnings.push_back(
             {"records_recovered",
