@@ -45,6 +45,7 @@ void note_others(const RunSource& source, OpenFiles& opened) {
 OpenFiles open_files(const RunSource& source) {
     OpenFiles opened;
     opened.name = source.name;
+    opened.warnings = source.warnings;
     for (const std::string& path : source.files) {
         try {
             RunFile file = RunFile::open(path);

@@ -6,6 +6,7 @@
 
 #include "analyzer/error.hpp"
 #include "analyzer/load/file_lock.hpp"
+#include "analyzer/load/recovery.hpp"
 #include "analyzer/load/run_file.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -72,6 +73,20 @@ void add_folder(const fs::path& folder, RunSource& source) {
     }
 }
 
+// What METATRAIN_TIMING_DB may have named for the files of a folder.
+std::vector<std::string> run_paths(const std::string& folder, const std::string& base) {
+    if (!base.empty()) {
+        return {base};
+    }
+    std::vector<std::string> paths;
+    for (const fs::path& path : sorted_entries(folder)) {
+        if (is_file(path) && path.extension() == ".db") {
+            paths.push_back(path.string());
+        }
+    }
+    return paths;
+}
+
 // The folder of a run file's other processes; a link leads to that of the file itself.
 std::string recorder_folder(const std::string& file) {
     std::error_code error;
@@ -117,6 +132,7 @@ RunSource resolve(const std::string& path, const std::string& selector) {
     source.name = without_end_slashes(take_selector(path, source));
     const std::string& name = source.name;
     if (!is_folder(name)) {
+        save_records_of_the_killed(name, source.warnings);
         if (exists(name)) {
             source.files.push_back(name);
         } else if (!is_folder(name + ".d")) {
@@ -129,6 +145,9 @@ RunSource resolve(const std::string& path, const std::string& selector) {
     }
     const std::string base =
         name.ends_with(".d") ? name.substr(0, name.size() - 2) : "";
+    for (const std::string& run_path : run_paths(name, base)) {
+        save_records_of_the_killed(run_path, source.warnings);
+    }
     if (!base.empty() && is_file(base)) {
         source.files.push_back(base);
         add_recorder_folder(name, source);

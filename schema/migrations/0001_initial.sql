@@ -191,17 +191,22 @@ CREATE TABLE stage (
 ) STRICT;
 
 -- track: a thread or a CUDA stream; the intervals on it nest properly.
---   id          INTEGER  row id
---   process_id  INTEGER  whose
---   tid         INTEGER  thread id of the kernel, or the stream's number
---   name        TEXT     e.g. 'MainThread', 'QueueFeederThread'
---   kind        TEXT     'cpu' or 'cuda'
+--   id             INTEGER  row id
+--   process_id     INTEGER  whose
+--   tid            INTEGER  thread id of the kernel, or the stream's number
+--   name           TEXT     e.g. 'MainThread', 'QueueFeederThread'
+--   kind           TEXT     'cpu' or 'cuda'
+--   number         INTEGER  1, 2, ... in its process; NULL in a merged file
+--   ring_position  INTEGER  up to where the records of its buffer are in this file: what
+--                           is missing after a kill is read from there on, and once
 CREATE TABLE track (
-    id         INTEGER PRIMARY KEY,
-    process_id INTEGER NOT NULL REFERENCES process (id),
-    tid        INTEGER NOT NULL,
-    name       TEXT NOT NULL,
-    kind       TEXT NOT NULL DEFAULT 'cpu' CHECK (kind IN ('cpu', 'cuda'))
+    id            INTEGER PRIMARY KEY,
+    process_id    INTEGER NOT NULL REFERENCES process (id),
+    tid           INTEGER NOT NULL,
+    name          TEXT NOT NULL,
+    kind          TEXT NOT NULL DEFAULT 'cpu' CHECK (kind IN ('cpu', 'cuda')),
+    number        INTEGER,
+    ring_position INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- interval: a timed stretch [start_ns, start_ns + dur_ns) of one stage on one track.

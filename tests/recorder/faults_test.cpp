@@ -100,7 +100,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
 
 void* mmap(void* address, size_t size, int protection, int flags, int descriptor,
            off_t offset) noexcept {
-    if (rings_fail && size == metatrain_timing::detail::Ring::kSizeBytes) {
+    if (rings_fail && size >= sizeof(metatrain_timing::detail::ThreadArea)) {
         errno = ENOMEM;
         return MAP_FAILED;
     }

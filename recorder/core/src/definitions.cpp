@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "recorder/core/src/definition_code.hpp"
+#include "recorder/core/src/ring_store.hpp"
 #include "recorder/core/src/utf8.hpp"
 
 namespace metatrain_timing::detail {
@@ -31,6 +33,7 @@ std::int64_t Definitions::define_loader(const LoaderInfo& info, std::int64_t num
     number = loaders_.next(number);
     loaders_.states.insert_or_assign(number, LoaderState{number, std::move(valid)});
     loaders_.unwritten.insert(number);
+    keep(loaders_.states.at(number));
     return number;
 }
 
@@ -45,10 +48,12 @@ std::int64_t Definitions::define_iterator(std::int64_t loader, std::int64_t pass
     state.started_ns = now_ns;
     iterators_.states.insert_or_assign(number, std::move(state));
     iterators_.unwritten.insert(number);
+    keep(iterators_.states.at(number));
     // The row needs one of the loader, even if nobody announced it.
     if (loaders_.states.try_emplace(loader, LoaderState{loader, {}}).second) {
         loaders_.states[loader].info.name = fmt::format("loader {}", loader);
         loaders_.unwritten.insert(loader);
+        keep(loaders_.states[loader]);
     }
     return number;
 }
@@ -72,12 +77,14 @@ void Definitions::first_wait(std::int64_t iterator, std::int64_t now_ns) {
     if (state->phase.empty()) {
         state->phase = "evaluation";
     }
+    keep(*state);
 }
 
 void Definitions::phase(std::int64_t iterator, std::string_view phase) {
     const std::lock_guard lock(mutex_);
     if (IteratorState* const state = change(iterator)) {
         state->phase = text(phase);
+        keep(*state);
     }
 }
 
@@ -89,13 +96,17 @@ void Definitions::ended(std::int64_t iterator, bool exhausted, std::int64_t now_
     }
     state->ended_ns = now_ns;
     state->exhausted = exhausted;
+    keep(*state);
 }
 
 void Definitions::set_fact(std::string_view key, std::string_view value) {
     std::string valid_key = text(key);
     const std::lock_guard lock(mutex_);
     unwritten_facts_.insert(valid_key);
-    facts_.insert_or_assign(std::move(valid_key), text(value));
+    const auto fact = facts_.insert_or_assign(std::move(valid_key), text(value)).first;
+    if (store_ != nullptr) {
+        store_->keep_pending(encode_fact(fact->first, fact->second));
+    }
 }
 
 void Definitions::add_problem(Problem problem) {
@@ -105,6 +116,9 @@ void Definitions::add_problem(Problem problem) {
     last_problem_ = problem.text;
     if (problems_.size() < kMaxProblems) {
         problems_.push_back(std::move(problem));
+        if (store_ != nullptr) {
+            store_->keep_pending(encode(problems_.back()));
+        }
     }
 }
 
@@ -135,6 +149,7 @@ PendingDefinitions Definitions::take() {
     loaders_.unwritten.clear();
     iterators_.unwritten.clear();
     unwritten_facts_.clear();
+    taken.mark = store_ == nullptr ? 0 : store_->pending_mark();
     return taken;
 }
 
@@ -150,6 +165,46 @@ void Definitions::give_back(const PendingDefinitions& taken) {
         unwritten_facts_.insert(key);
     }
     problems_.insert(problems_.begin(), taken.problems.begin(), taken.problems.end());
+}
+
+void Definitions::written(const PendingDefinitions& taken) {
+    const std::lock_guard lock(mutex_);
+    if (store_ != nullptr) {
+        store_->forget_pending(taken.mark);
+    }
+}
+
+void Definitions::keep(const LoaderState& loader) {
+    if (store_ != nullptr) {
+        store_->keep_pending(encode(loader));
+    }
+}
+
+void Definitions::keep(const IteratorState& iterator) {
+    if (store_ != nullptr) {
+        store_->keep_pending(encode(iterator));
+    }
+}
+
+void Definitions::keep_in(RingStore* store) {
+    const std::lock_guard lock(mutex_);
+    store_ = store;
+    for (const std::int64_t number : loaders_.unwritten) {
+        keep(loaders_.states.at(number));
+    }
+    for (const std::int64_t number : iterators_.unwritten) {
+        keep(iterators_.states.at(number));
+    }
+    for (const std::string& key : unwritten_facts_) {
+        if (store_ != nullptr) {
+            store_->keep_pending(encode_fact(key, facts_.at(key)));
+        }
+    }
+    for (const Problem& problem : problems_) {
+        if (store_ != nullptr) {
+            store_->keep_pending(encode(problem));
+        }
+    }
 }
 
 void Definitions::mark_all() {
@@ -172,6 +227,7 @@ void Definitions::forget_all() {
     unwritten_facts_.clear();
     problems_.clear();
     last_problem_.clear();
+    store_ = nullptr;
 }
 
 }  // namespace metatrain_timing::detail

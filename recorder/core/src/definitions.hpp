@@ -15,6 +15,8 @@
 
 namespace metatrain_timing::detail {
 
+class RingStore;
+
 struct LoaderState {
     std::int64_t number = 0;
     LoaderInfo info;
@@ -43,6 +45,7 @@ struct PendingDefinitions {
     std::vector<IteratorState> iterators;
     std::vector<std::pair<std::string, std::string>> facts;
     std::vector<Problem> problems;
+    std::uint64_t mark = 0;  // of the store, for `written()`
 
     bool empty() const {
         return loaders.empty() && iterators.empty() && facts.empty() &&
@@ -76,8 +79,13 @@ class Definitions {
     PendingDefinitions take();
     /// Undoes a `take()` whose result could not be written.
     void give_back(const PendingDefinitions& taken);
+    /// What was taken is in the database.
+    void written(const PendingDefinitions& taken);
     /// Everything but problems is to be written again.
     void mark_all();
+
+    /// Keeps what is not written yet in a store, too; nullptr: in none any more.
+    void keep_in(RingStore* store);
     /// In a forked child: nothing of this is the child's.
     void forget_all();
 
@@ -100,7 +108,11 @@ class Definitions {
     /// The pass, marked as changed, or nullptr if nobody announced it.
     IteratorState* change(std::int64_t iterator);
 
+    void keep(const LoaderState& loader);
+    void keep(const IteratorState& iterator);
+
     mutable std::mutex mutex_;
+    RingStore* store_ = nullptr;
     Table<LoaderState> loaders_;
     Table<IteratorState> iterators_;
     std::map<std::string, std::string, std::less<>> facts_;

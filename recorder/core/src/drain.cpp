@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <metatrain_timing/recorder/epoch.hpp>
+#include "recorder/core/src/adoption.hpp"
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/complaints.hpp"
 #include "recorder/core/src/definitions.hpp"
 #include "recorder/core/src/process_facts.hpp"
+#include "recorder/core/src/ring_store.hpp"
 #include "recorder/core/src/signal_guard.hpp"
 #include "recorder/core/src/timed_lock.hpp"
 #include "recorder/core/src/totals.hpp"
@@ -22,6 +24,8 @@ constexpr std::chrono::milliseconds kPeriod{50};
 constexpr std::int64_t kClockPeriodNs = 10'000'000'000;
 constexpr std::int64_t kRetryPeriodNs = 1'000'000'000;  // disk full and the like
 constexpr std::chrono::milliseconds kRetrySoon{10};     // a reader in the way
+constexpr std::int64_t kAdoptionPeriodNs = 1'000'000'000;
+constexpr std::chrono::milliseconds kAdoptionPatience{500};
 constexpr std::int64_t kBusyPatienceNs = 1'000'000'000;
 
 bool is_busy(int code) {
@@ -88,6 +92,9 @@ void Drain::run() noexcept {
         if (monotonic_ns() >= retry_at_ns_) {
             pass(false);
         }
+        if (owned_.file && monotonic_ns() >= next_adoption_ns_) {
+            adopt_the_dead();
+        }
     }
     runs_.store(false);
     const std::lock_guard lock(ended_mutex_);
@@ -140,14 +147,21 @@ void Drain::finish(TimePoint deadline) noexcept {
     }
     stop_asked_.store(true);
     waker_.wake();
-    while (pass(true) == Outcome::retry_soon &&
+    Outcome outcome = pass(true);
+    while (outcome == Outcome::retry_soon &&
            std::chrono::steady_clock::now() < deadline) {
         std::this_thread::sleep_for(kRetrySoon);
+        outcome = pass(true);
     }
     if (owned_.file) {
+        adopt_the_dead();
         owned_.file->make_self_contained();
         owned_.file.reset();
         descriptors_.clear();
+    }
+    // Else the records wait there for a time when they can be written.
+    if (outcome == Outcome::done || failed()) {
+        source_.store.remove();
     }
     if (owned_.lock) {
         owned_.lock->remove();
@@ -214,20 +228,34 @@ bool Drain::write(bool last) {
 // Whether a thread has left anything: only then a process makes a file.
 bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const {
     for (const Harvest& harvest : harvests) {
-        if (harvest.from != harvest.to || (last && harvest.state->open.peek(0))) {
+        if (harvest.from != harvest.to || (last && harvest.open->peek(0))) {
             return true;
         }
     }
     return false;
 }
 
+// Children that were killed, and whoever else of this run or an older one was.
+void Drain::adopt_the_dead() noexcept {
+    if (process_.info.role != ProcessInfo::Role::main) {
+        return;
+    }
+    adopt_dead_rings(database_, std::chrono::steady_clock::now() + kAdoptionPatience);
+    next_adoption_ns_ = monotonic_ns() + kAdoptionPeriodNs;
+}
+
 void Drain::open_file() {
+    adopt_the_dead();
+    if (process_.info.role == ProcessInfo::Role::main) {
+        remove_orphaned_rings(database_);
+    }
     owned_ =
         open_own_file(database_, process_, source_.stages, source_.counters, lost_);
     {
         const std::lock_guard lock(path_mutex_);
         path_ = owned_.file->path();
     }
+    source_.store.note_database(owned_.file->path());
     if (owned_.detour_is_trouble) {
         source_.complaints.say(owned_.detour);
     }
@@ -311,9 +339,9 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
         file.begin();
         file.write(definitions);
         for (const Harvest& harvest : harvests) {
-            file.write(harvest, source_.threads);
+            file.write(harvest);
             if (last || harvest.finished) {
-                file.write_open(harvest, source_.threads);
+                file.write_open(harvest);
             }
         }
         file.write_dropped(source_.threads.dropped_count());
@@ -328,6 +356,7 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
         if (clocks.monotonic_ns >= next_clock_ns_) {
             next_clock_ns_ = clocks.monotonic_ns + kClockPeriodNs;
         }
+        source_.definitions.written(definitions);
         written_count_.store(file.written_count(), std::memory_order_relaxed);
     } catch (...) {
         file.roll_back();

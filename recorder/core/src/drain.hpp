@@ -20,6 +20,7 @@ namespace metatrain_timing::detail {
 
 class Complaints;
 class Definitions;
+class RingStore;
 class Totals;
 
 /// What the drain works on; outlives it.
@@ -30,6 +31,7 @@ struct DrainSource {
     const Names& stages;
     const Names& counters;
     Complaints& complaints;
+    RingStore& store;
 };
 
 /// Moves what threads recorded into the file of this process life, on a thread of its
@@ -97,6 +99,7 @@ class Drain {
     bool write(bool last);
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
+    void adopt_the_dead() noexcept;
     void lose_file(const std::string& why);
     void look_for_another_file() noexcept;
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
@@ -114,6 +117,7 @@ class Drain {
     OwnedFile owned_;
     std::string lost_;  // why the usual file cannot be used any more; empty: it can
     std::int64_t next_clock_ns_ = 0;
+    std::int64_t next_adoption_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;
     int last_failure_ = 0;
     std::int64_t busy_since_ns_ = 0;  // 0: it is not

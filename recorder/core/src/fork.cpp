@@ -98,6 +98,12 @@ void Recorder::forget_parent(bool was_recording) {
     }
     drains_.clear();
     drain_.store(nullptr);
+    if (store_ != nullptr) {
+        store_->close_inherited();
+        store_ = nullptr;
+    }
+    stages.keep_in(nullptr, NumberedName::Of::stage);
+    counters.keep_in(nullptr, NumberedName::Of::counter);
     definitions.forget_all();
     totals_.reset();
     if (identity_.uuid.empty()) {

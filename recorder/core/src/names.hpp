@@ -7,7 +7,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "recorder/core/src/definition_code.hpp"
+
 namespace metatrain_timing::detail {
+
+class RingStore;
 
 /// Names and the numbers they are recorded by: 1, 2, … in the order they are first
 /// seen.
@@ -27,11 +31,16 @@ class Names {
 
     std::size_t count() const;
 
+    /// Keeps all names in a store, too, as names `of` what; nullptr: in none any more.
+    void keep_in(RingStore* store, NumberedName::Of of);
+
     /// Held over a fork, so that the child finds the table whole.
     std::mutex& mutex() noexcept { return mutex_; }
 
   private:
     mutable std::mutex mutex_;
+    RingStore* store_ = nullptr;
+    NumberedName::Of of_ = NumberedName::Of::stage;
     std::deque<std::string> names_;  // does not move what it holds
     std::unordered_map<std::string_view, std::uint16_t> numbers_;  // views into names_
 };

@@ -60,6 +60,22 @@ std::string cpu_model();
 /// trusted there; a network's or an unknown one's are not.
 bool is_local_filesystem(const std::filesystem::path& folder);
 
+/// Folder of a filesystem that is memory and shared by all processes, empty if there is
+/// none.
+std::filesystem::path shared_memory_folder();
+
+/// Gives the bytes [offset, offset + size) of a file room in its filesystem; false
+/// where that is full or cannot promise it.
+bool allocate(int descriptor, std::size_t offset, std::size_t size) noexcept;
+
+/// Maps the bytes shared, for this process and not its forked children; nullptr where
+/// that cannot be done.
+void* map_shared(int descriptor, std::size_t offset, std::size_t size) noexcept;
+
+/// Lets a forked child find zeros in `size` bytes of private memory, whole pages,
+/// however it was forked. False where that cannot be done.
+bool wipe_on_fork(void* memory, std::size_t size) noexcept;
+
 /// Numbers of all open descriptors of the process; empty if unknown.
 std::vector<int> open_descriptors();
 

@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -219,6 +221,34 @@ bool is_local_filesystem(const std::filesystem::path& folder) {
     }
     const auto type = static_cast<unsigned long>(info.f_type) & 0xFFFFFFFFUL;
     return std::find(kLocal.begin(), kLocal.end(), type) != kLocal.end();
+}
+
+std::filesystem::path shared_memory_folder() {
+    return "/dev/shm";
+}
+
+bool allocate(int descriptor, std::size_t offset, std::size_t size) noexcept {
+    // Not posix_fallocate: where a filesystem cannot allocate, that writes zeros,
+    // slowly.
+    return fallocate(descriptor, 0, static_cast<off_t>(offset),
+                     static_cast<off_t>(size)) == 0;
+}
+
+void* map_shared(int descriptor, std::size_t offset, std::size_t size) noexcept {
+    void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                              descriptor, static_cast<off_t>(offset));
+    if (memory == MAP_FAILED) {
+        return nullptr;
+    }
+    if (madvise(memory, size, MADV_DONTFORK) != 0) {
+        munmap(memory, size);
+        return nullptr;
+    }
+    return memory;
+}
+
+bool wipe_on_fork(void* memory, std::size_t size) noexcept {
+    return madvise(memory, size, MADV_WIPEONFORK) == 0;
 }
 
 std::vector<int> open_descriptors() {

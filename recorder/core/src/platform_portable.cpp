@@ -83,6 +83,23 @@ bool is_local_filesystem(const std::filesystem::path& folder) {
 #endif
 }
 
+std::filesystem::path shared_memory_folder() {
+    return {};
+}
+
+// POSIX cannot promise room for what is stored through a mapping everywhere.
+bool allocate(int, std::size_t, std::size_t) noexcept {
+    return false;
+}
+
+void* map_shared(int, std::size_t, std::size_t) noexcept {
+    return nullptr;
+}
+
+bool wipe_on_fork(void*, std::size_t) noexcept {
+    return false;
+}
+
 std::vector<int> open_descriptors() {
     return {};
 }

@@ -299,7 +299,7 @@ ThreadState* Recorder::attach_locked() {
     if (local.serial == 0) {
         // Far from other threads' serials: a handle that got to another thread fits
         // nothing there.
-        local.serial = static_cast<std::uint32_t>(state->tid) * 0x9E3779B1U;
+        local.serial = static_cast<std::uint32_t>(state->track.tid) * 0x9E3779B1U;
     }
     state->epoch = now;
     local.state = state;
@@ -314,9 +314,12 @@ void Recorder::begin_life() {
     if (epoch.load() == 0) {
         return;
     }
-    auto drain = std::make_unique<Drain>(
-        DrainSource{threads, definitions, totals_, stages, counters, complaints_},
-        life_, options_.database, process_row());
+    const ProcessRow row = process_row();
+    make_store(row);
+    auto drain =
+        std::make_unique<Drain>(DrainSource{threads, definitions, totals_, stages,
+                                            counters, complaints_, *store_},
+                                life_, options_.database, row);
     drains_.push_back(std::move(drain));
     drain_.store(drains_.back().get());
     life_has_begun_ = true;
@@ -324,6 +327,14 @@ void Recorder::begin_life() {
         definitions.add_problem({monotonic_ns(), "no_thread",
                                  "the system gave no thread to write records with"});
     }
+}
+
+void Recorder::make_store(const ProcessRow& process) {
+    store_ = new RingStore(options_.database, process);
+    threads.use(*store_);
+    stages.keep_in(store_, NumberedName::Of::stage);
+    counters.keep_in(store_, NumberedName::Of::counter);
+    definitions.keep_in(store_);
 }
 
 ProcessInfo Recorder::described_process() const {

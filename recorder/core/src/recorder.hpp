@@ -18,6 +18,7 @@
 #include "recorder/core/src/drain.hpp"
 #include "recorder/core/src/identity.hpp"
 #include "recorder/core/src/names.hpp"
+#include "recorder/core/src/ring_store.hpp"
 #include "recorder/core/src/thread_registry.hpp"
 #include "recorder/core/src/totals.hpp"
 
@@ -71,6 +72,7 @@ class Recorder {
     void export_identity();
     ProcessInfo described_process() const;
     ProcessRow process_row() const;
+    void make_store(const ProcessRow& process);
     void forget_parent(bool was_recording);
 
     std::timed_mutex lifecycle_mutex_;  // guards what follows
@@ -86,6 +88,7 @@ class Recorder {
     bool unusable_ = false;  // forked from within a pass: SQLite must not be touched
     pthread_key_t thread_exit_key_{};
     Complaints complaints_;
+    RingStore* store_ = nullptr;  // of this life; never destroyed
 
     Totals totals_;                       // under the registry's mutex
     std::atomic<Drain*> drain_{nullptr};  // of this life; older ones are kept below

@@ -4,39 +4,33 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "recorder/core/src/buffer_memory.hpp"
 #include "recorder/core/src/record.hpp"
+#include "recorder/core/src/ring_layout.hpp"
 
 namespace metatrain_timing::detail {
 
-/// Records between one thread that makes them and the drain that takes them away.
+/// The way into the records of a thread's area.
 ///
 /// Positions only grow; the cell of a position is position % capacity. The producer
 /// owns `head`, the consumer `tail`; each publishes its own with release and reads the
 /// other's with acquire, so that cells themselves need not be atomic.
 class Ring {
   public:
-    static constexpr std::size_t kCapacity = 8192;  // 256 KiB
-    static constexpr std::size_t kSizeBytes = kCapacity * sizeof(Record);
+    static constexpr std::size_t kCapacity = ThreadArea::kCapacity;
 
-    /// Memory of `memory`, which must outlive the ring; without any, everything drops.
-    explicit Ring(BufferMemory& memory) noexcept
-        : memory_(memory), cells_(static_cast<Record*>(memory.allocate(kSizeBytes))) {}
-    ~Ring() {
-        if (cells_ != nullptr) {
-            memory_.release(cells_, kSizeBytes);
-        }
-    }
+    /// On an area that outlives the ring, with whatever is in it.
+    explicit Ring(ThreadArea& area) noexcept
+        : area_(area),
+          head_cache_(area.head.load(std::memory_order_relaxed)),
+          tail_cache_(area.tail.load(std::memory_order_relaxed)) {}
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
-
-    bool has_memory() const noexcept { return cells_ != nullptr; }
 
     /// Producer: whether `count` more records fit. Reads the consumer's position only
     /// when the ring looks half full, which keeps its cache line out of the hot path.
     bool has_room(std::size_t count) noexcept {
         if (head_cache_ + count - tail_cache_ > kCapacity / 2) {
-            tail_cache_ = tail_.load(std::memory_order_acquire);
+            tail_cache_ = area_.tail.load(std::memory_order_acquire);
         }
         return head_cache_ + count - tail_cache_ <= kCapacity;
     }
@@ -49,37 +43,34 @@ class Ring {
 
     /// Producer: the cell `offset` behind the head, to be filled before `publish()`.
     Record& cell(std::size_t offset = 0) noexcept {
-        return cells_[(head_cache_ + offset) % kCapacity];
+        return area_.cells[(head_cache_ + offset) % kCapacity];
     }
 
     /// Producer: hands the next `count` cells over, after `has_room(count)`.
     void publish(std::size_t count = 1) noexcept {
         head_cache_ += count;
-        head_.store(head_cache_, std::memory_order_release);
+        area_.head.store(head_cache_, std::memory_order_release);
     }
 
     /// Consumer: records in [tail(), head()) are complete and stay until
     /// `release_to()`.
     std::uint64_t head() const noexcept {
-        return head_.load(std::memory_order_acquire);
+        return area_.head.load(std::memory_order_acquire);
     }
     std::uint64_t tail() const noexcept {
-        return tail_.load(std::memory_order_relaxed);
+        return area_.tail.load(std::memory_order_relaxed);
     }
     const Record& at(std::uint64_t position) const noexcept {
-        return cells_[position % kCapacity];
+        return area_.cells[position % kCapacity];
     }
     void release_to(std::uint64_t position) noexcept {
-        tail_.store(position, std::memory_order_release);
+        area_.tail.store(position, std::memory_order_release);
     }
 
   private:
-    BufferMemory& memory_;
-    Record* const cells_;
-    std::uint64_t head_cache_ = 0;  // the producer's own copy
-    std::uint64_t tail_cache_ = 0;  // what the producer last saw of the consumer
-    std::atomic<std::uint64_t> head_{0};
-    alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the consumer
+    ThreadArea& area_;
+    std::uint64_t head_cache_;  // the producer's own copy
+    std::uint64_t tail_cache_;  // what the producer last saw of the consumer
 };
 
 }  // namespace metatrain_timing::detail

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
 #include <metatrain_timing/schema/sql.hpp>
 #include <optional>
@@ -106,6 +107,8 @@ struct RunFile::Statements {
           insert_counter(file.prepare(schema::statements::insert_counter)),
           insert_health(file.prepare(schema::statements::insert_health)),
           insert_track(file.prepare(schema::statements::insert_track)),
+          update_track_position(
+              file.prepare(schema::statements::update_track_position)),
           upsert_stage(file.prepare(schema::statements::upsert_stage)),
           upsert_counter_name(file.prepare(schema::statements::upsert_counter_name)),
           upsert_environment(file.prepare(schema::statements::upsert_environment)),
@@ -118,6 +121,7 @@ struct RunFile::Statements {
     SQLite::Statement insert_counter;
     SQLite::Statement insert_health;
     SQLite::Statement insert_track;
+    SQLite::Statement update_track_position;
     SQLite::Statement upsert_stage;
     SQLite::Statement upsert_counter_name;
     SQLite::Statement upsert_environment;
@@ -214,9 +218,43 @@ void RunFile::begin() {
         statements_ = std::make_unique<Statements>(*this);
     }
     database_.exec("BEGIN IMMEDIATE");
-    if (process_id_ == 0) {
+    if (process_id_ == 0 && !find_process()) {
         insert_process();
     }
+}
+
+// The row of this life is there already if it was killed and its ring is read now.
+bool RunFile::find_process() {
+    auto select = prepare(schema::statements::select_process_id);
+    bind_value(select, ":uuid", process_.process_uuid);
+    process_id_ = run_for_id(select);
+    if (process_id_ == 0) {
+        return false;
+    }
+    process_is_fresh_ = true;
+    find_rows_of_process();
+    return true;
+}
+
+void RunFile::find_rows_of_process() {
+    const auto each = [this](std::string_view sql, const auto& add) {
+        auto select = prepare(sql);
+        bind_value(select, ":process_id", process_id_);
+        while (select.executeStep()) {
+            add(static_cast<std::uint64_t>(select.getColumn(0).getInt64()),
+                select.getColumn(1).getInt64());
+        }
+    };
+    const auto to = [](RowIds& ids) {
+        return [&ids](std::uint64_t number, std::int64_t id) { ids.add(number, id); };
+    };
+    each(schema::statements::select_loader_ids, to(loaders_));
+    each(schema::statements::select_iterator_ids, to(iterators_));
+    each(schema::statements::select_track_ids, to(tracks_));
+    each(schema::statements::select_track_positions,
+         [this](std::uint64_t number, std::int64_t position) {
+             ring_positions_[number] = static_cast<std::uint64_t>(position);
+         });
 }
 
 void RunFile::insert_process() {
@@ -256,6 +294,10 @@ void RunFile::commit() {
     process_is_fresh_ = false;
     written_count_ += uncommitted_count_;
     uncommitted_count_ = 0;
+    for (const auto& [number, position] : uncommitted_positions_) {
+        ring_positions_[number] = position;
+    }
+    uncommitted_positions_.clear();
     for (RowIds* ids : {&tracks_, &track_versions_, &stage_ids_, &counter_ids_,
                         &loaders_, &iterators_}) {
         ids->commit();
@@ -272,6 +314,7 @@ void RunFile::roll_back() noexcept {
     }
     written_dropped_count_ = 0;
     uncommitted_count_ = 0;
+    uncommitted_positions_.clear();
     for (RowIds* ids : {&tracks_, &track_versions_, &stage_ids_, &counter_ids_,
                         &loaders_, &iterators_}) {
         ids->roll_back();
@@ -355,27 +398,28 @@ void RunFile::write(const ClockSnapshot& snapshot) {
     run(insert);
 }
 
-std::int64_t RunFile::track_id(const Harvest& harvest, const ThreadRegistry& threads) {
-    std::int64_t id = tracks_.find(harvest.track_number);
+std::int64_t RunFile::track_id(const Harvest& harvest) {
+    const TrackInfo& info = harvest.track;
+    std::int64_t id = tracks_.find(info.number);
     const std::int64_t version = std::int64_t{harvest.name_version} + 1;
-    if (id != 0 && track_versions_.find(harvest.track_number) == version) {
+    if (id != 0 && track_versions_.find(info.number) == version) {
         return id;
     }
-    const TrackInfo info = threads.track(*harvest.state);
     if (id == 0) {
         SQLite::Statement& insert = statements_->insert_track;
         bind_value(insert, ":process_id", process_id_);
+        bind_value(insert, ":number", static_cast<std::int64_t>(info.number));
         bind_value(insert, ":tid", info.tid);
         bind_value(insert, ":name", info.name);
         id = run_for_id(insert);
-        tracks_.add(harvest.track_number, id);
+        tracks_.add(info.number, id);
     } else {
         auto update = prepare(schema::statements::update_track_name);
         bind_value(update, ":track_id", id);
         bind_value(update, ":name", info.name);
         run(update);
     }
-    track_versions_.add(harvest.track_number, version);
+    track_versions_.add(info.number, version);
     return id;
 }
 
@@ -403,13 +447,17 @@ std::int64_t RunFile::iterator_id(std::uint32_t number) {
     return number == kUnknown ? 0 : iterators_.find(number);
 }
 
-void RunFile::write(const Harvest& harvest, const ThreadRegistry& threads) {
-    if (harvest.from == harvest.to) {
+void RunFile::write(const Harvest& harvest) {
+    const auto known = ring_positions_.find(harvest.track.number);
+    const std::uint64_t from = known == ring_positions_.end()
+                                   ? harvest.from
+                                   : std::max(harvest.from, known->second);
+    if (from >= harvest.to) {
         return;
     }
-    const Ring& ring = harvest.state->ring;
-    const std::int64_t track = track_id(harvest, threads);
-    for (std::uint64_t position = harvest.from; position != harvest.to; ++position) {
+    const Ring& ring = *harvest.ring;
+    const std::int64_t track = track_id(harvest);
+    for (std::uint64_t position = from; position < harvest.to; ++position) {
         const Record& record = ring.at(position);
         if (record.kind == RecordKind::counter) {
             write_counter(track, record);
@@ -432,6 +480,11 @@ void RunFile::write(const Harvest& harvest, const ThreadRegistry& threads) {
         statements_->insert_intervals.add(row);
         ++uncommitted_count_;
     }
+    SQLite::Statement& update = statements_->update_track_position;
+    bind_value(update, ":track_id", track);
+    bind_value(update, ":ring_position", static_cast<std::int64_t>(harvest.to));
+    run(update);
+    uncommitted_positions_[harvest.track.number] = harvest.to;
 }
 
 void RunFile::write_counter(std::int64_t track, const Record& record) {
@@ -453,15 +506,15 @@ void RunFile::write_counter(std::int64_t track, const Record& record) {
     run(insert);
 }
 
-void RunFile::write_open(const Harvest& harvest, const ThreadRegistry& threads) {
-    const OpenStack& open = harvest.state->open;
+void RunFile::write_open(const Harvest& harvest) {
+    const OpenStack& open = *harvest.open;
     auto insert = prepare(schema::statements::insert_open_interval);
     for (std::uint32_t depth = 0; depth < OpenStack::kMaxDepth; ++depth) {
         const auto frame = open.peek(depth);
         if (!frame) {
             break;
         }
-        bind_value(insert, ":track_id", track_id(harvest, threads));
+        bind_value(insert, ":track_id", track_id(harvest));
         bind_value(insert, ":stage_id", stage_id(frame->stage));
         bind_value(insert, ":start_ns", frame->start_ns);
         bind_value(insert, ":depth", std::int64_t{depth});
@@ -484,10 +537,29 @@ void RunFile::write_dropped(std::int64_t dropped_count) {
     written_dropped_count_ = dropped_count;
 }
 
+void RunFile::raise_dropped(std::int64_t dropped_count) {
+    auto update = prepare(schema::statements::raise_process_dropped);
+    bind_value(update, ":process_id", process_id_);
+    bind_value(update, ":dropped_count", dropped_count);
+    run(update);
+}
+
 void RunFile::write_ended(std::int64_t ended_ns) {
     auto update = prepare(schema::statements::update_process_ended);
     bind_value(update, ":process_id", process_id_);
     bind_value(update, ":ended_ns", ended_ns);
+    run(update);
+}
+
+bool RunFile::has_ended() {
+    auto select = prepare(schema::statements::select_process_ending);
+    bind_value(select, ":process_id", process_id_);
+    return select.executeStep() && select.getColumn(0).getString() != "unknown";
+}
+
+void RunFile::write_killed() {
+    auto update = prepare(schema::statements::update_process_killed);
+    bind_value(update, ":process_id", process_id_);
     run(update);
 }
 

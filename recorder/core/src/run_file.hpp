@@ -9,15 +9,16 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/definitions.hpp"
-#include "recorder/core/src/identity.hpp"
+#include "recorder/core/src/harvest.hpp"
 #include "recorder/core/src/interval_insert.hpp"
 #include "recorder/core/src/names.hpp"
+#include "recorder/core/src/process_row.hpp"
 #include "recorder/core/src/row_ids.hpp"
-#include "recorder/core/src/thread_registry.hpp"
 
 namespace metatrain_timing::detail {
 
@@ -34,19 +35,6 @@ struct FileAccess {
     bool shared_memory =
         true;             // a filesystem of this host: WAL, readers see a live run
     bool durable = true;  // safe against a power failure; workers do without
-};
-
-/// The rows `run` and `process` of this process life.
-struct ProcessRow {
-    RunIdentity run;
-    std::string command;
-    std::string cwd;
-    std::string process_uuid;
-    std::string parent_uuid;  // empty: none
-    ProcessInfo info;
-    std::string host;
-    std::string boot_id;
-    pid_t pid = 0;
 };
 
 /// The database of one process life, opened for writing.
@@ -77,12 +65,19 @@ class RunFile {
 
     void write(const PendingDefinitions& definitions);
     void write(const ClockSnapshot& snapshot);
-    /// Records of one thread, in the order they were made.
-    void write(const Harvest& harvest, const ThreadRegistry& threads);
+    /// Records of one thread, in the order they were made; those that the file has
+    /// already are left out.
+    void write(const Harvest& harvest);
     /// The intervals that are open on the thread now.
-    void write_open(const Harvest& harvest, const ThreadRegistry& threads);
+    void write_open(const Harvest& harvest);
     void write_dropped(std::int64_t dropped_count);
+    void raise_dropped(std::int64_t dropped_count);
     void write_ended(std::int64_t ended_ns);
+
+    /// For a process that is dead: whether its end is in the file, in which case
+    /// nothing is missing there. To be called after `begin()`.
+    bool has_ended();
+    void write_killed();
 
     /// Folds journals into the file, so that it can be copied alone. Where a reader is
     /// in the way, the last one to close does it.
@@ -94,7 +89,9 @@ class RunFile {
     void insert_process();
     void write_loader(const LoaderState& loader);
     void write_iterator(const IteratorState& iterator);
-    std::int64_t track_id(const Harvest& harvest, const ThreadRegistry& threads);
+    bool find_process();
+    void find_rows_of_process();
+    std::int64_t track_id(const Harvest& harvest);
     std::int64_t stage_id(std::uint16_t number);
     std::int64_t counter_id(std::uint16_t number);
     std::int64_t iterator_id(std::uint32_t number);
@@ -115,6 +112,9 @@ class RunFile {
     std::int64_t uncommitted_count_ = 0;
     RowIds tracks_;
     RowIds track_versions_;
+    // Of each thread's ring: up to where records are in the file; in the transaction.
+    std::unordered_map<std::uint64_t, std::uint64_t> ring_positions_;
+    std::unordered_map<std::uint64_t, std::uint64_t> uncommitted_positions_;
     RowIds stage_ids_;
     RowIds counter_ids_;
     RowIds loaders_;

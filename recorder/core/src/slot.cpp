@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 
+#include "recorder/core/src/adoption.hpp"
 #include "recorder/core/src/platform.hpp"
 
 namespace metatrain_timing::detail {
@@ -67,6 +69,25 @@ bool may_pass(int code) {
            code == SQLITE_IOERR || code == SQLITE_NOMEM;
 }
 
+fs::path lock_path_of(fs::path path) {
+    path += ".lock";
+    return path;
+}
+
+FileAccess access_to(const fs::path& path, bool locks, const ProcessRow& process) {
+    FileAccess access;
+    access.locks = locks;
+    access.shared_memory = platform::is_local_filesystem(path.parent_path());
+    access.durable = process.info.role == ProcessInfo::Role::main;
+    return access;
+}
+
+// While the lock is held and the file is not open: what dead owners of it left behind.
+void adopt_what_belongs_to(const fs::path& path, const fs::path& database) {
+    constexpr std::chrono::seconds kPatience{1};
+    adopt_dead_rings(database, std::chrono::steady_clock::now() + kPatience, path);
+}
+
 class Opener {
   public:
     Opener(const fs::path& database, const ProcessRow& process, const Names& stages,
@@ -107,9 +128,8 @@ class Opener {
   private:
     // Nothing if the file is taken or refused; `detour_` says which.
     std::optional<OwnedFile> try_path(const fs::path& path) {
-        fs::path lock_path = path;
-        lock_path += ".lock";
-        auto [outcome, lock] = LockFile::acquire(lock_path, lock_text(process_));
+        auto [outcome, lock] =
+            LockFile::acquire(lock_path_of(path), lock_text(process_));
         switch (outcome) {
             case LockFile::Outcome::locked:
                 break;
@@ -131,6 +151,7 @@ class Opener {
                     true);
                 return std::nullopt;
         }
+        adopt_what_belongs_to(path, database_);
         try {
             auto file = open_file(path, true);
             return OwnedFile{std::move(file), std::move(lock), {}, false};
@@ -152,9 +173,8 @@ class Opener {
         make_folder(folder_, database_);
         const fs::path path = folder_ / fmt::format("{}-{}.db", slot_name(process_, 0),
                                                     process_.process_uuid.substr(0, 8));
-        fs::path lock_path = path;
-        lock_path += ".lock";
-        auto [outcome, lock] = LockFile::acquire(lock_path, lock_text(process_));
+        auto [outcome, lock] =
+            LockFile::acquire(lock_path_of(path), lock_text(process_));
         if (outcome == LockFile::Outcome::unwritable) {
             throw NoFile(off_because(database_, reason_of(errno)));
         }
@@ -174,11 +194,8 @@ class Opener {
     }
 
     std::unique_ptr<RunFile> open_file(const fs::path& path, bool locks) const {
-        FileAccess access;
-        access.locks = locks;
-        access.shared_memory = platform::is_local_filesystem(path.parent_path());
-        access.durable = process_.info.role == ProcessInfo::Role::main;
-        return std::make_unique<RunFile>(path, access, process_, stages_, counters_);
+        return std::make_unique<RunFile>(path, access_to(path, locks, process_),
+                                         process_, stages_, counters_);
     }
 
     void note(std::string detour, bool trouble) {
@@ -203,6 +220,25 @@ OwnedFile open_own_file(const fs::path& database, const ProcessRow& process,
                         const Names& stages, const Names& counters,
                         const std::string& lost) {
     return Opener(database, process, stages, counters).open(lost);
+}
+
+OwnedFile open_known_file(const fs::path& path, const ProcessRow& process,
+                          const Names& stages, const Names& counters,
+                          bool lock_is_held) {
+    OwnedFile owned;
+    bool locks_work = true;
+    if (!lock_is_held) {
+        auto [outcome, lock] =
+            LockFile::acquire(lock_path_of(path), lock_text(process));
+        if (outcome == LockFile::Outcome::taken) {
+            return owned;
+        }
+        locks_work = outcome == LockFile::Outcome::locked;
+        owned.lock = std::move(lock);
+    }
+    owned.file = std::make_unique<RunFile>(path, access_to(path, locks_work, process),
+                                           process, stages, counters);
+    return owned;
 }
 
 std::optional<std::string> trouble_with(const fs::path& database) {

@@ -37,6 +37,13 @@ OwnedFile open_own_file(const std::filesystem::path& database,
                         const ProcessRow& process, const Names& stages,
                         const Names& counters, const std::string& lost = {});
 
+/// Opens the file that a dead process recorded into, to add what it could not write any
+/// more. An empty OwnedFile where another process writes it now. `lock_is_held`: by the
+/// caller.
+OwnedFile open_known_file(const std::filesystem::path& path, const ProcessRow& process,
+                          const Names& stages, const Names& counters,
+                          bool lock_is_held);
+
 /// What stands against writing beside `database`, seen without making anything; a whole
 /// sentence. Nothing: it looks well.
 std::optional<std::string> trouble_with(const std::filesystem::path& database);

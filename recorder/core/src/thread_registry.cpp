@@ -1,8 +1,9 @@
 #include "recorder/core/src/thread_registry.hpp"
 
-#include <memory>
+#include <algorithm>
 
 #include "recorder/core/src/platform.hpp"
+#include "recorder/core/src/ring_store.hpp"
 #include "recorder/core/src/totals.hpp"
 #include "recorder/core/src/utf8.hpp"
 
@@ -18,39 +19,56 @@ std::string initial_name() {
     return name.empty() ? "thread" : name;
 }
 
+// For who finds the area after the process was killed.
+void describe(const ThreadState& state) {
+    ThreadArea& area = state.area;
+    area.track_number.store(0, std::memory_order_release);
+    area.tid = state.track.tid;
+    const std::size_t size = std::min(state.track.name.size(), area.name.size() - 1);
+    std::copy_n(state.track.name.begin(), size, area.name.begin());
+    area.name[size] = 0;
+    area.track_number.store(state.track.number, std::memory_order_release);
+}
+
 }  // namespace
 
 thread_local constinit ThreadLocal thread_local_state MT_TLS_MODEL;
 
+void ThreadRegistry::use(RingStore& store) noexcept {
+    const std::lock_guard lock(mutex_);
+    store_ = &store;
+}
+
 ThreadState* ThreadRegistry::enter(ThreadState* old, std::uint64_t life) {
-    const std::int64_t tid = platform::thread_id();
-    std::string name = initial_name();
+    TrackInfo track;
+    track.tid = platform::thread_id();
+    track.name = initial_name();
     const std::lock_guard lock(mutex_);
     active_.reserve(active_.size() + 1);
-    ThreadState* state = old;
+    ThreadState* state = old != nullptr && &old->store == store_ ? old : nullptr;
     if (state == nullptr && !idle_.empty()) {
         state = idle_.back();
         idle_.pop_back();
     }
     if (state == nullptr) {
-        auto made = std::make_unique<ThreadState>(anonymous_memory());
-        if (!made->ring.has_memory()) {
+        ThreadArea* const area = store_->make_thread_area();
+        if (area == nullptr) {
             return nullptr;
         }
-        state = made.release();
+        state = new ThreadState(*store_, *area);
     }
     // Records that came too late for an older life go unseen.
     state->ring.release_to(state->ring.head());
     state->counted_to = state->ring.head();
     state->open.clear();
     state->context = {};
-    state->dropped_count.store(0, std::memory_order_relaxed);
+    state->area.dropped_count.store(0, std::memory_order_relaxed);
     state->life = life;
     state->finished = false;
-    state->track_number = ++track_count_;
-    state->tid = tid;
-    state->name = std::move(name);
+    track.number = ++track_count_;
+    state->track = std::move(track);
     state->name_version = 0;
+    describe(*state);
     active_.push_back(state);
     return state;
 }
@@ -62,6 +80,9 @@ void ThreadRegistry::leave(ThreadState* state) noexcept {
             state->finished = true;
             return;
         }
+    }
+    if (&state->store != store_) {
+        return;  // of an older life
     }
     try {
         idle_.push_back(state);
@@ -81,8 +102,8 @@ std::vector<Harvest> ThreadRegistry::harvest(std::uint64_t life, Totals& totals)
         const std::uint64_t head = state->ring.head();
         totals.add(state->ring, state->counted_to, head);
         state->counted_to = head;
-        harvests.push_back({state, state->ring.tail(), head, state->track_number,
-                            state->name_version, state->finished});
+        harvests.push_back({state, &state->ring, &state->open, state->ring.tail(), head,
+                            state->track, state->name_version, state->finished});
     }
     return harvests;
 }
@@ -94,9 +115,10 @@ void ThreadRegistry::release(const std::vector<Harvest>& harvests) noexcept {
         if (!harvest.finished) {
             continue;
         }
-        lost_count_.fetch_add(
-            harvest.state->dropped_count.exchange(0, std::memory_order_relaxed),
-            std::memory_order_relaxed);
+        ThreadArea& area = harvest.state->area;
+        area.track_number.store(0, std::memory_order_release);
+        lost_count_.fetch_add(area.dropped_count.exchange(0, std::memory_order_relaxed),
+                              std::memory_order_relaxed);
         std::erase(active_, harvest.state);
         try {
             idle_.push_back(harvest.state);
@@ -106,41 +128,32 @@ void ThreadRegistry::release(const std::vector<Harvest>& harvests) noexcept {
     }
 }
 
-TrackInfo ThreadRegistry::track(const ThreadState& state) const {
-    const std::lock_guard lock(mutex_);
-    return {state.tid, state.name};
-}
-
 void ThreadRegistry::rename(ThreadState& state, std::string_view name) {
     std::string valid = to_utf8(name, 255);
     const std::lock_guard lock(mutex_);
-    state.name = std::move(valid);
+    state.track.name = std::move(valid);
     ++state.name_version;
+    describe(state);
 }
 
 std::int64_t ThreadRegistry::dropped_count() const noexcept {
     const std::lock_guard lock(mutex_);
     std::int64_t count = lost_count_.load(std::memory_order_relaxed);
     for (const ThreadState* state : active_) {
-        count += state->dropped_count.load(std::memory_order_relaxed);
+        count += state->area.dropped_count.load(std::memory_order_relaxed);
     }
     return count;
 }
 
 void ThreadRegistry::end_life() noexcept {
     const std::lock_guard lock(mutex_);
-    for (ThreadState* state : active_) {
-        if (state->finished) {
-            try {
-                idle_.push_back(state);
-            } catch (...) {
-                // out of memory: the state is not used again
-            }
-        }
+    try {
+        forget_all();
+    } catch (...) {
+        // out of memory: nothing is lost but their addresses
     }
     active_.clear();
-    track_count_ = 0;
-    lost_count_.store(0, std::memory_order_relaxed);
+    idle_.clear();
 }
 
 void ThreadRegistry::forget_all() {

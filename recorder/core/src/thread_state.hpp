@@ -1,41 +1,44 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <string>
 
+#include "recorder/core/src/harvest.hpp"
 #include "recorder/core/src/open_stack.hpp"
 #include "recorder/core/src/record.hpp"
 #include "recorder/core/src/ring.hpp"
 
 namespace metatrain_timing::detail {
 
-/// What a thread records into. Never freed while the process lives: a thread that ends
-/// leaves it to the drain, then to the next thread.
+class RingStore;
+
+/// What a thread records into, in this process's own memory. Never freed while the
+/// process lives: a thread that ends leaves it to the drain, then to the next thread.
 struct ThreadState {
-    explicit ThreadState(BufferMemory& memory) noexcept : ring(memory) {}
+    ThreadState(RingStore& owner, ThreadArea& memory) noexcept
+        : store(owner), area(memory), ring(memory), open(memory.open) {}
 
     /// Notes a record that did not fit. The owner alone writes the count.
     void drop(std::int64_t count = 1) noexcept {
-        dropped_count.store(dropped_count.load(std::memory_order_relaxed) + count,
-                            std::memory_order_relaxed);
+        area.dropped_count.store(
+            area.dropped_count.load(std::memory_order_relaxed) + count,
+            std::memory_order_relaxed);
     }
+
+    const RingStore& store;
+    ThreadArea& area;
 
     // The owner's:
     std::uint64_t epoch = 0;  // the epoch in which the thread last looked after things
     PackedContext context;
     Ring ring;
-    OpenStack open;
-    std::atomic<std::int64_t> dropped_count{0};
+    OpenStack& open;
 
     // Guarded by the registry's mutex:
     std::uint64_t life = 0;        // whose drain takes the records
     std::uint64_t counted_to = 0;  // position up to which the totals know the records
-    std::uint64_t track_number = 0;
     std::uint32_t name_version = 0;
     bool finished = false;
-    std::int64_t tid = 0;
-    std::string name;
+    TrackInfo track;
 };
 
 /// The calling thread's own variables. `serial` goes on over lives and forks, so that a

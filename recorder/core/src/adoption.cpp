@@ -1,0 +1,282 @@
+#include "recorder/core/src/adoption.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "recorder/core/src/clock.hpp"
+#include "recorder/core/src/descriptors.hpp"
+#include "recorder/core/src/held_files.hpp"
+#include "recorder/core/src/names.hpp"
+#include "recorder/core/src/platform.hpp"
+#include "recorder/core/src/ring_image.hpp"
+#include "recorder/core/src/ring_places.hpp"
+#include "recorder/core/src/run_file.hpp"
+#include "recorder/core/src/slot.hpp"
+
+namespace metatrain_timing::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The ring file of a dead process, locked so that nobody else adopts it.
+class DeadRing {
+  public:
+    static std::optional<DeadRing> lock(const fs::path& path) {
+        if (held_rings.contains(path)) {
+            return std::nullopt;
+        }
+        const int descriptor = open_above_streams(path.c_str(), O_RDWR);
+        if (descriptor < 0) {
+            return std::nullopt;
+        }
+        DeadRing ring(path, descriptor);
+        if (!lock_whole_file(descriptor) ||
+            !names_the_same_file(path.c_str(), descriptor)) {
+            return std::nullopt;
+        }
+        held_rings.add(descriptor);
+        return ring;
+    }
+
+    DeadRing(DeadRing&& other) noexcept
+        : path_(std::move(other.path_)),
+          descriptor_(std::exchange(other.descriptor_, -1)) {}
+    DeadRing& operator=(DeadRing&&) = delete;
+    DeadRing(const DeadRing&) = delete;
+    DeadRing& operator=(const DeadRing&) = delete;
+    ~DeadRing() {
+        if (descriptor_ >= 0) {
+            held_rings.remove(descriptor_);
+            close(descriptor_);
+        }
+    }
+
+    int descriptor() const noexcept { return descriptor_; }
+
+    void remove() const noexcept { unlink(path_.c_str()); }
+
+    /// From now on its records are in this database: an adoption that is interrupted
+    /// goes on there.
+    bool note_database(const fs::path& path) const noexcept {
+        const std::string& text = path.native();
+        const auto size = static_cast<std::uint32_t>(text.size());
+        return text.size() <= RingHeader::kMaxPath &&
+               pwrite(descriptor_, text.data(), text.size(),
+                      offsetof(RingHeader, path)) ==
+                   static_cast<ssize_t>(text.size()) &&
+               pwrite(descriptor_, &size, sizeof size,
+                      offsetof(RingHeader, path_size)) == sizeof size;
+    }
+
+  private:
+    DeadRing(fs::path path, int descriptor) noexcept
+        : path_(std::move(path)), descriptor_(descriptor) {}
+
+    fs::path path_;
+    int descriptor_;
+};
+
+/// A thread of the dead process, as the drain would have seen it.
+struct DeadThread {
+    explicit DeadThread(ThreadArea& area) : ring(area), open(area.open) {
+        harvest.ring = &ring;
+        harvest.open = &open;
+        harvest.from = ring.tail();
+        harvest.to = ring.head();
+        harvest.track.number = area.track_number.load();
+        harvest.track.tid = area.tid;
+        harvest.track.name.assign(area.name.begin(),
+                                  std::find(area.name.begin(), area.name.end(), '\0'));
+        harvest.finished = true;
+    }
+
+    Ring ring;
+    const OpenStack& open;
+    Harvest harvest;
+};
+
+// The names by number; what a damaged file lacks is made up.
+void intern_names(const RingImage& image, Names& stages, Names& counters) {
+    for (const NumberedName& name : image.names()) {
+        Names& names = name.of == NumberedName::Of::counter ? counters : stages;
+        if (names.count() + 1U == name.number) {
+            names.intern(name.name);
+        }
+    }
+}
+
+void complete_names(const Harvest& harvest, Names& stages, Names& counters) {
+    const auto complete = [](Names& names, std::uint16_t number) {
+        while (names.count() < number) {
+            const std::size_t before = names.count();
+            names.intern("unknown name " + std::to_string(before + 1));
+            if (names.count() == before) {
+                return;
+            }
+        }
+    };
+    for (std::uint64_t position = harvest.from; position != harvest.to; ++position) {
+        const Record& record = harvest.ring->at(position);
+        complete(record.kind == RecordKind::counter ? counters : stages, record.name);
+    }
+    for (std::uint32_t depth = 0; depth < OpenStack::kMaxDepth; ++depth) {
+        if (const auto frame = harvest.open->peek(depth)) {
+            complete(stages, frame->stage);
+        }
+    }
+}
+
+class Adopter {
+  public:
+    Adopter(const fs::path& database, const fs::path& held)
+        : database_(database), held_(held) {}
+
+    enum class Outcome {
+        adopted,
+        nothing,    // its process recorded nothing
+        of_others,  // whoever has its database sees to it
+        left,       // by a newer version
+    };
+
+    Outcome adopt(const DeadRing& ring, std::vector<Adopted>& adopted) {
+        const auto image = RingImage::read(ring.descriptor());
+        if (!image) {
+            return RingImage::is_unfinished(ring.descriptor()) ? Outcome::nothing
+                                                               : Outcome::left;
+        }
+        if (!held_.empty() && image->database() != held_) {
+            return Outcome::of_others;
+        }
+        Names stages;
+        Names counters;
+        intern_names(*image, stages, counters);
+        OwnedFile owned = open_database(*image, stages, counters);
+        if (!owned.file) {
+            return Outcome::of_others;
+        }
+        if (!ring.note_database(owned.file->path())) {
+            return Outcome::left;
+        }
+        Adopted one;
+        one.process_uuid = image->process().process_uuid;
+        one.database = owned.file->path();
+        one.record_count = write(*owned.file, *image, stages, counters);
+        owned.file->make_self_contained();
+        owned.file.reset();
+        if (owned.lock) {
+            owned.lock->remove();
+        }
+        adopted.push_back(std::move(one));
+        return Outcome::adopted;
+    }
+
+  private:
+    OwnedFile open_database(const RingImage& image, const Names& stages,
+                            const Names& counters) const {
+        const fs::path known = image.database();
+        std::error_code error;
+        if (!held_.empty()) {
+            return fs::exists(held_, error)
+                       ? open_known_file(held_, image.process(), stages, counters, true)
+                       : OwnedFile{};
+        }
+        return known.empty() || !fs::exists(known, error)
+                   ? open_own_file(database_, image.process(), stages, counters)
+                   : open_known_file(known, image.process(), stages, counters, false);
+    }
+
+    static std::int64_t write(RunFile& file, const RingImage& image, Names& stages,
+                              Names& counters) {
+        file.begin();
+        if (file.has_ended()) {
+            file.roll_back();
+            return 0;
+        }
+        file.write(image.pending());
+        if (image.process().boot_id == platform::boot_id()) {
+            file.write(read_clocks());
+        }
+        std::int64_t dropped = 0;
+        for (ThreadArea* const area : image.threads()) {
+            const DeadThread thread(*area);
+            complete_names(thread.harvest, stages, counters);
+            file.write(thread.harvest);
+            file.write_open(thread.harvest);
+            dropped += area->dropped_count.load();
+        }
+        file.raise_dropped(dropped);
+        file.write_killed();
+        file.commit();
+        return file.written_count();
+    }
+
+    const fs::path& database_;
+    const fs::path& held_;
+};
+
+}  // namespace
+
+Adoption adopt_dead_rings(const fs::path& database,
+                          std::chrono::steady_clock::time_point deadline,
+                          const fs::path& held) {
+    Adoption result;
+    try {
+        Adopter adopter(database, held);
+        for (const fs::path& path : find_rings(database)) {
+            const auto ring = DeadRing::lock(path);
+            if (!ring) {
+                continue;
+            }
+            if (std::chrono::steady_clock::now() > deadline) {
+                ++result.left_count;
+                break;
+            }
+            try {
+                switch (adopter.adopt(*ring, result.adopted)) {
+                    case Adopter::Outcome::adopted:
+                    case Adopter::Outcome::nothing:
+                        ring->remove();
+                        break;
+                    case Adopter::Outcome::of_others:
+                        break;
+                    case Adopter::Outcome::left:
+                        ++result.left_count;
+                        break;
+                }
+            } catch (const std::exception&) {
+                // locked, full or unwritable: it stays where it is, for later
+                ++result.left_count;
+            }
+        }
+    } catch (...) {
+        // out of memory
+    }
+    return result;
+}
+
+void remove_orphaned_rings(const fs::path& database) noexcept {
+    try {
+        for (const fs::path& path : find_other_rings(database)) {
+            const auto ring = DeadRing::lock(path);
+            if (!ring || RingImage::is_unfinished(ring->descriptor())) {
+                continue;
+            }
+            const fs::path run = RingImage::run_path(ring->descriptor());
+            std::error_code error;
+            const bool is_gone = run.is_absolute() && !fs::exists(run, error) &&
+                                 !fs::exists(run.parent_path(), error) && !error;
+            if (is_gone) {
+                ring->remove();
+            }
+        }
+    } catch (...) {
+        // out of memory
+    }
+}
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,33 @@
+#include "recorder/core/src/descriptors.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace metatrain_timing::detail {
+
+int open_above_streams(const char* path, int flags, mode_t mode) noexcept {
+    const int descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (descriptor < 0 || descriptor > STDERR_FILENO) {
+        return descriptor;
+    }
+    const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(descriptor);
+    return moved;
+}
+
+bool names_the_same_file(const char* path, int descriptor) noexcept {
+    struct stat opened{};
+    struct stat named{};
+    return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+bool lock_whole_file(int descriptor) noexcept {
+    struct flock whole{};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    return fcntl(descriptor, F_SETLK, &whole) == 0;
+}
+
+}  // namespace metatrain_timing::detail

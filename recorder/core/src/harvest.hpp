@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "recorder/core/src/open_stack.hpp"
+#include "recorder/core/src/ring.hpp"
+
+namespace metatrain_timing::detail {
+
+struct ThreadState;
+
+/// A thread as the table `track` shows it.
+struct TrackInfo {
+    std::uint64_t number = 0;  // 1, 2, … for each thread of the life
+    std::int64_t tid = 0;
+    std::string name;
+};
+
+/// Records of one thread that are ready to be written: positions [from, to) of its
+/// ring, and the intervals it has open.
+struct Harvest {
+    ThreadState* state = nullptr;  // nullptr: of a process that is dead
+    const Ring* ring = nullptr;
+    const OpenStack* open = nullptr;
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    TrackInfo track;
+    std::uint32_t name_version = 0;
+    bool finished = false;  // the thread is gone: nothing will follow
+};
+
+}  // namespace metatrain_timing::detail

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+
+namespace metatrain_timing::detail {
+
+/// The files of one kind that this process has locked. To open and close one of them
+/// again would let go of its lock, and to lock it again would succeed: classic locks
+/// are the process's.
+///
+/// Takes no lock that a fork could catch; a forked child holds none of its parent's.
+class HeldFiles {
+  public:
+    void add(int descriptor) noexcept;
+    void remove(int descriptor) noexcept;
+    bool contains(const std::filesystem::path& path) const noexcept;
+
+  private:
+    // A process has one or two at a time. An entry without owner is free.
+    struct Entry {
+        std::atomic<pid_t> owner{0};
+        std::atomic<std::uint64_t> device{0};
+        std::atomic<std::uint64_t> inode{0};
+    };
+    std::array<Entry, 32> entries_;
+};
+
+/// Databases' lock files, and ring files, of this process and of dead ones that it
+/// adopts.
+extern constinit HeldFiles held_locks;
+extern constinit HeldFiles held_rings;
+
+}  // namespace metatrain_timing::detail
