@@ -44,6 +44,10 @@ std::vector<std::vector<EpochStart>> measure_epoch_starts(const Run& run,
             const Turn& first = pass.turns.front();
             start.first_wait_ns = first.wait_ns;
             start.first_turn_ns = first.wait_ns + first.body_ns;
+            const Track& track = run.processes[pass.process].tracks[pass.track];
+            for (const std::uint32_t end : pass.ends) {
+                start.end_ns += track.intervals[end].dur_ns;
+            }
             for (const std::int32_t iterator : pass.iterators) {
                 for (const Interval* made :
                      worker_starts[static_cast<std::size_t>(iterator)]) {

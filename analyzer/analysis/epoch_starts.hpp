@@ -17,6 +17,7 @@ struct EpochStart {
     std::int64_t worker_start_ns = 0;  // making the iterator and its workers
     std::int64_t first_wait_ns = 0;    // of the first turn
     std::int64_t first_turn_ns = 0;    // that wait, and the body after it
+    std::int64_t end_ns = 0;           // of the pass: the stop of its workers
     /// Of `worker_start_ns`: spent before the wall of the group begins or in the wall
     /// of another, as it is inside no wait of this pass.
     std::int64_t before_wall_ns = 0;

@@ -173,4 +173,16 @@ Report make_report(const Run& run) {
     return report;
 }
 
+bool focus_on(Report& report, const std::string& phase) {
+    const auto wanted =
+        std::find_if(report.phases.begin(), report.phases.end(),
+                     [&](const PhaseReport& one) { return one.name == phase; });
+    if (wanted == report.phases.end()) {
+        return false;
+    }
+    std::rotate(report.phases.begin(), wanted, std::next(wanted));
+    report.verdict = judge(report);
+    return true;
+}
+
 }  // namespace metatrain_timing::analyzer

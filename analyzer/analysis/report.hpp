@@ -60,4 +60,8 @@ struct Report {
 /// Pure. A run without any loop gives a report without phases.
 Report make_report(const Run& run);
 
+/// Puts the first phase of this name to the front, so that the verdict is about it.
+/// False, and nothing changes, where there is none.
+bool focus_on(Report& report, const std::string& phase);
+
 }  // namespace metatrain_timing::analyzer

@@ -195,18 +195,29 @@ void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_worker
     verdict.waited_for = std::move(waited);
 }
 
-// What a training that goes on for longer will spend: the steady steps and the begin of
-// each epoch, but not the very first one, in which a model is compiled, caches are
-// filled and memory is allocated.
-double share_after_warm_up(const PhaseReport& phase, std::int64_t steady_wait_ns,
-                           std::int64_t steady_ns) {
+std::int64_t start_ns(const EpochStart& start) {
+    return start.before_wall_ns + start.first_wait_ns;
+}
+
+// What goes by from the last batch of each pass to the first of the next.
+struct BetweenPasses {
+    std::int64_t waits_ns = 0;   // the stop and the start of workers, the first wait
+    std::int64_t bodies_ns = 0;  // of the first turns
+    std::int64_t count = 0;
+};
+
+BetweenPasses measure_between(const PhaseReport& phase) {
+    BetweenPasses between;
+    std::map<std::int64_t, std::int64_t> end_of_rank;  // of its pass before
     for (const EpochStart& start : phase.epoch_starts) {
         if (start.epoch > 0) {
-            steady_wait_ns += start.first_wait_ns;
-            steady_ns += start.first_turn_ns;
+            between.waits_ns += end_of_rank[start.rank] + start_ns(start);
+            between.bodies_ns += start.first_turn_ns - start.first_wait_ns;
+            ++between.count;
         }
+        end_of_rank[start.rank] = start.end_ns;
     }
-    return ratio(steady_wait_ns, steady_ns);
+    return between;
 }
 
 void measure_waits(Verdict& verdict, const PhaseReport& phase) {
@@ -218,15 +229,35 @@ void measure_waits(Verdict& verdict, const PhaseReport& phase) {
         const std::int64_t steady_ns = loader->steady_ns + step->steady_ns;
         verdict.steady_wait_ns = ratio(loader->steady_ns, phase.steps.steady_steps);
         verdict.steady_step_ns = ratio(steady_ns, phase.steps.steady_steps);
-        verdict.wait_share = share_after_warm_up(phase, loader->steady_ns, steady_ns);
+        // What a training that goes on for longer will spend: the steady steps and the
+        // begin of each pass, but not the very first one, in which a model is compiled,
+        // caches are filled and memory is allocated.
+        const BetweenPasses between = measure_between(phase);
+        verdict.wait_share = ratio(loader->steady_ns + between.waits_ns,
+                                   steady_ns + between.waits_ns + between.bodies_ns);
+        verdict.between_passes_ns = ratio(between.waits_ns, between.count);
+        verdict.between_is_most = between.waits_ns > loader->steady_ns;
     }
-    std::int64_t first_ns = 0;
+    std::int64_t starts_ns = 0;
+    std::int64_t ends_ns = 0;
+    std::int64_t before_ns = 0;
     for (const EpochStart& start : phase.epoch_starts) {
-        first_ns += start.first_wait_ns;
+        starts_ns += start_ns(start);
+        ends_ns += start.end_ns;
+        before_ns += start.before_wall_ns;
     }
     verdict.pass_count = static_cast<std::int64_t>(phase.epoch_starts.size());
-    verdict.first_wait_ns = ratio(first_ns, verdict.pass_count);
-    verdict.first_wait_share = ratio(first_ns, time.wall_ns);
+    verdict.pass_start_ns = ratio(starts_ns, verdict.pass_count);
+    verdict.between_share = ratio(starts_ns + ends_ns, time.wall_ns + before_ns);
+}
+
+bool makes_workers_anew(const Report& report, const PhaseReport& phase) {
+    return std::any_of(phase.loaders.begin(), phase.loaders.end(),
+                       [&](std::int32_t loader) {
+                           const auto at = static_cast<std::size_t>(loader);
+                           return report.run->loaders[at].num_workers > 0 &&
+                                  !report.run->loaders[at].persistent_workers;
+                       });
 }
 
 void count_crowded_workers(Verdict& verdict, const Report& report,
@@ -246,6 +277,8 @@ void count_crowded_workers(Verdict& verdict, const Report& report,
 void name_stage(Verdict& verdict) {
     if (verdict.bound_by == BoundBy::compute) {
         verdict.stage = verdict.compute ? verdict.compute->stage : "step";
+    } else if (verdict.between_is_most && verdict.makes_workers_anew) {
+        verdict.stage = "worker_start";
     } else {
         const bool known = verdict.waited_for && !verdict.waited_for->stage.empty();
         verdict.stage = known ? verdict.waited_for->stage : "loader";
@@ -284,6 +317,7 @@ Verdict judge(const Report& report) {
     find_waited_for(verdict, phase, workers > 0);
     verdict.workers_unrecorded = workers > 0 && phase.workers.empty();
     count_crowded_workers(verdict, report, workers);
+    verdict.makes_workers_anew = makes_workers_anew(report, phase);
     name_stage(verdict);
     return verdict;
 }

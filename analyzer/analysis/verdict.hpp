@@ -58,8 +58,13 @@ struct Verdict {
     std::optional<double> steady_wait_ns;  // per step
     std::optional<double> steady_step_ns;  // wait and body
     std::int64_t pass_count = 0;           // on all ranks
-    double first_wait_ns = 0;              // mean over passes
-    double first_wait_share = 0;           // of the wall
+    /// Making the workers of a pass and waiting for its first batch, mean over passes.
+    double pass_start_ns = 0;
+    /// The same and the end of the pass before, mean over passes but the first.
+    double between_passes_ns = 0;
+    double between_share = 0;         // starts and ends of passes, of all time
+    bool between_is_most = false;     // of the waits after the warm-up
+    bool makes_workers_anew = false;  // for each pass
     std::optional<WaitedFor> waited_for;
     std::optional<Leaf> input;              // dearest part of making a batch
     std::optional<Leaf> compute;            // dearest part of the body

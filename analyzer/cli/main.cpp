@@ -25,9 +25,10 @@ constexpr const char* kExamples =
     "  mt-analyze sql run.db 'SELECT * FROM v_stage_summary'\n"
     "  mt-analyze merge run.db -o all.db           one file to carry home\n"
     "\n"
-    "Reads what trainings record with METATRAIN_TIMING_DB=run.db; changes none of it.\n"
-    "Exit codes: 0 done, 1 error, 2 usage, 3 a gate failed, 4 a gate could not "
-    "decide.\n";
+    "Reads what trainings record with METATRAIN_TIMING_DB=run.db; changes nothing, "
+    "but\n"
+    "for saving the last records of processes that were killed.\n"
+    "Exit codes: 0 done, 1 error, 2 usage.\n";
 
 // Help that begins with examples: they tell most of what a reader wants to know.
 class HelpFormatter : public CLI::Formatter {

@@ -20,31 +20,30 @@ struct Arguments {
     ReportView view;
 };
 
-void check_phases(const Report& report, const Arguments& arguments) {
+// The verdict is about what is shown.
+void choose_phase(Report& report, const Arguments& arguments) {
     if (report.phases.empty()) {
         throw Error(no_steps_message(report, arguments.run.path));
     }
+    const std::string& wanted = arguments.view.phase;
+    if (wanted.empty() || focus_on(report, wanted)) {
+        return;
+    }
     std::string names;
     for (const PhaseReport& phase : report.phases) {
-        if (phase.name == arguments.view.phase) {
-            return;
-        }
         if (names.find("'" + phase.name + "'") == std::string::npos) {
             names += (names.empty() ? "'" : ", '") + phase.name + "'";
         }
     }
-    if (!arguments.view.phase.empty()) {
-        throw Error(
-            "--phase " + arguments.view.phase + ": no such phase; there are " + names,
-            ErrorCode::usage);
-    }
+    throw Error("--phase " + wanted + ": no such phase; there are " + names,
+                ErrorCode::usage);
 }
 
 void show(const Arguments& arguments, Shell& shell) {
     const Run run = load_run(arguments.run.path, arguments.run.run);
-    const Report report = make_report(run);
+    Report report = make_report(run);
     shell.warn(report.warnings);
-    check_phases(report, arguments);
+    choose_phase(report, arguments);
     switch (arguments.format) {
         case Format::json:
             shell.out << to_text(report_json(report, arguments.view.phase));

@@ -67,6 +67,14 @@ std::optional<double> median(const std::optional<Summary>& summary) {
     return summary ? std::optional<double>(summary->median_ns) : std::nullopt;
 }
 
+// The spread of calls stands beside a mean per step or batch, so it is shown where each
+// of those has one call: with four the median would look like a quarter of the mean.
+const std::optional<Summary>& once_per(std::int64_t units, std::int64_t calls,
+                                       const std::optional<Summary>& summary) {
+    static const std::optional<Summary> none;
+    return calls == units || calls == 0 ? summary : none;
+}
+
 std::string cell_or_blank(const TimeColumn& column, std::optional<double> ns) {
     return ns ? column.cell(*ns) : "";
 }
@@ -121,10 +129,11 @@ class StepTable {
             } else if (is_hidden(row, inside_wait)) {
                 continue;
             }
+            const auto& call = once_per(steps_, row.steady_calls, row.steady_call);
             table.add_row({label(row), time.cell(ratio(row.steady_ns, steps_)),
                            share_cell(ratio(row.steady_ns, whole_ns_)),
-                           cell_or_blank(time, median(row.steady_call)),
-                           row.steady_call ? time.cell(row.steady_call->p95_ns) : ""});
+                           cell_or_blank(time, median(call)),
+                           call ? time.cell(call->p95_ns) : ""});
         }
         table.add_rule();
         const auto& step = phase_.steps.step;
@@ -230,10 +239,11 @@ class WorkerStageTable {
             ratio(row.total_ns, fetch->total_ns) < kShownRest) {
             return;
         }
+        const auto& call = once_per(batches_, row.calls, row.call);
         std::vector<std::string> cells{
             stage_cell(row) + note, time.cell(ratio(row.total_ns, batches_)),
-            share_cell(row.share), cell_or_blank(time, median(row.call)),
-            row.call ? time.cell(row.call->p95_ns) : ""};
+            share_cell(row.share), cell_or_blank(time, median(call)),
+            call ? time.cell(call->p95_ns) : ""};
         if (has_cpu_ && row.cpu_ns) {
             cells.push_back(time.cell(ratio(*row.cpu_ns, batches_)));
         }
@@ -257,7 +267,7 @@ std::string cause_label(const WaitCause& cause) {
         return "worker: waiting for the index";
     }
     if (cause.cause == "ready") {
-        return "batch ready, taken over";
+        return "batch ready, being received";
     }
     if (cause.cause == "earlier_batch") {
         return "worker, earlier batch: " + cause.stage;
@@ -524,8 +534,10 @@ std::optional<Table> run_time_table(const Report& report) {
                  {time.unit(), Align::right},
                  {"share", Align::right}});
     for (const RunTimeRow& row : run_time.rows) {
-        table.add_row({row.what, row.loader, time.cell(row.total_ns),
-                       share_cell(ratio(row.total_ns, run_time.wall_ns))});
+        const bool is_inside = row.total_ns == 0 && !row.loader.empty();
+        table.add_row(
+            {row.what, row.loader, is_inside ? "inside" : time.cell(row.total_ns),
+             is_inside ? "" : share_cell(ratio(row.total_ns, run_time.wall_ns))});
     }
     table.add_rule();
     table.add_row(

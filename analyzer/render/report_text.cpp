@@ -59,7 +59,8 @@ class TextReport {
         if (view_.phase.empty()) {
             section("OTHER LOOPS",
                     other_phase_table(report_, full.size(), view_.verbose));
-            section("THE WHOLE RUN", run_time_table(report_));
+            section("THE WHOLE RUN", run_time_table(report_),
+                    "unattributed: imports, set-up and whatever is in no loop");
         }
         section("PROCESSES", process_table(report_, view_.verbose));
         environment();

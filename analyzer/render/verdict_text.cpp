@@ -7,7 +7,7 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
-constexpr double kFirstWaitCounts = 0.05;  // share of first waits worth a sentence
+constexpr double kBetweenCounts = 0.05;  // share of all time worth a sentence
 
 class Sentences {
   public:
@@ -18,9 +18,10 @@ class Sentences {
         std::string text = wait();
         if (verdict_.bound_by == BoundBy::compute) {
             text += dearest_of_body() + hidden_work();
-        } else {
+        } else if (!verdict_.between_is_most || advice().empty()) {
             text += most_waited_for();
         }
+        text += advice();
         if (verdict_.workers_unrecorded) {
             text += " What its workers did is not on record.";
         }
@@ -41,19 +42,38 @@ class Sentences {
         return fmt::format(
             "{}: {} of the time after warm-up is waiting for data: {} of a {} step{}.",
             bound, share, format_duration(*verdict_.steady_wait_ns),
-            format_duration(*verdict_.steady_step_ns), first_waits());
+            format_duration(*verdict_.steady_step_ns), between_passes());
     }
 
-    // The steady step hides them.
-    std::string first_waits() const {
-        if (verdict_.first_wait_share < kFirstWaitCounts ||
-            verdict_.first_wait_ns < 2 * verdict_.steady_wait_ns.value_or(0) ||
-            phase_.steps.micro_steps <= phase_.steps.epochs) {
+    bool between_counts() const {
+        return verdict_.between_share >= kBetweenCounts &&
+               verdict_.pass_start_ns > 2 * verdict_.steady_wait_ns.value_or(0) &&
+               phase_.steps.micro_steps > phase_.steps.epochs;
+    }
+
+    // The steady step hides it.
+    std::string between_passes() const {
+        if (!between_counts()) {
             return "";
         }
-        return fmt::format(", and {} for the first batch of an epoch, {} of all time",
-                           format_duration(verdict_.first_wait_ns),
-                           format_share(verdict_.first_wait_share));
+        if (verdict_.between_passes_ns > 0) {
+            return fmt::format(", and {} from one epoch to the next",
+                               format_duration(verdict_.between_passes_ns));
+        }
+        return fmt::format(", and {} for the first batch of the epoch, {} of all time",
+                           format_duration(verdict_.pass_start_ns),
+                           format_share(verdict_.between_share));
+    }
+
+    std::string advice() const {
+        if (!between_counts() || !verdict_.makes_workers_anew ||
+            verdict_.between_passes_ns <= 0) {
+            return "";
+        }
+        return fmt::format(
+            " Workers are stopped and started anew for each epoch, {} of all time; "
+            "persistent_workers=True keeps them.",
+            format_share(verdict_.between_share));
     }
 
     std::string dearest_of_body() const {
@@ -93,9 +113,8 @@ class Sentences {
                     share);
             case What::taking_over:
                 return fmt::format(
-                    " {} of the waits are for the training process to take over "
-                    "batches that "
-                    "are ready.",
+                    " {} of the waits are for batches that lie ready to be received "
+                    "and unpickled by the training process.",
                     share);
             default:
                 return fmt::format(" {} of the waits are for `{}`.", share,

@@ -198,9 +198,9 @@ TEST(Verdict, BlamesTheStartOfWorkersForSlowFirstBatches) {
     EXPECT_EQ(report.verdict.stage, "worker_start");
     EXPECT_THAT(
         verdict_text(report),
-        HasSubstr("1.00 ms of a 100 ms step, and 1.00 s for the first batch of an "
-                  "epoch, 67 % of all time. 99 % of the waits are for workers to "
-                  "start."));
+        HasSubstr("1.00 ms of a 100 ms step, and 1.00 s from one epoch to the next. "
+                  "Workers are stopped and started anew for each epoch, 67 % of all "
+                  "time; persistent_workers=True keeps them."));
 }
 
 TEST(Verdict, LeavesTheVeryFirstStepsOut) {
@@ -229,6 +229,31 @@ TEST(Verdict, LeavesTheVeryFirstStepsOut) {
     EXPECT_THAT(verdict_text(report),
                 HasSubstr("Input-bound: 81 % of the time after warm-up is waiting for "
                           "data: 30.0 ms of a 40.0 ms step."));
+}
+
+TEST(Verdict, OfAnotherPhaseIsAboutThatPhase) {
+    ModelBuilder builder;
+    const auto loader = builder.loader(builder.main(), "data", 0);
+    double at = 0;
+    for (const char* phase : {"train", "evaluation"}) {
+        const auto pass = builder.iterator(loader, phase);
+        for (int turn = 0; turn < 3; ++turn) {
+            const double body = phase == std::string("train") ? 1000 : 10;
+            const test::At where{pass, turn, turn};
+            builder.add(builder.main(), "loader", at, at + 90, where);
+            builder.add(builder.main(), "step", at + 90, at + 90 + body, where);
+            at += 90 + body;
+        }
+    }
+    const auto run = builder.build();
+    Report report = make_report(run);
+
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
+    EXPECT_FALSE(focus_on(report, "warm-up"));
+    ASSERT_TRUE(focus_on(report, "evaluation"));
+    EXPECT_EQ(report.phases.front().name, "evaluation");
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
+    EXPECT_THAT(verdict_text(report), HasSubstr("90.0 ms of a 100 ms step"));
 }
 
 TEST(Verdict, IsUnknownWithoutACompleteStep) {
