@@ -43,7 +43,8 @@ INSERT INTO iterator (id, loader_id, number, epoch, phase, started_ns, first_wai
 INSERT INTO stage VALUES (1, 'loader'), (2, 'step'), (3, 'forward'), (4, 'backward'),
     (5, 'optimizer'), (6, 'put_index'), (7, 'receive'), (8, 'fetch'), (9, 'dataset'),
     (10, 'collate'), (11, 'send'), (12, 'phase/setup');
-INSERT INTO track VALUES (1, 1, 11, 'MainThread', 'cpu'), (2, 2, 12, 'MainThread', 'cpu'),
+INSERT INTO track (id, process_id, tid, name, kind)
+VALUES (1, 1, 11, 'MainThread', 'cpu'), (2, 2, 12, 'MainThread', 'cpu'),
     (3, 2, 13, 'QueueFeederThread', 'cpu');
 INSERT INTO interval (track_id, stage_id, start_ns, dur_ns, depth, step, iterator_id,
                       batch, cpu_ns) VALUES

@@ -49,7 +49,7 @@ def embed(schema: Path) -> subprocess.CompletedProcess[str]:
         '             OUTPUT "${CMAKE_SOURCE_DIR}/sql.hpp")\n'
     )
     return subprocess.run(
-        ["cmake", "-S", str(project), "-B", str(project / "build")],
+        ["cmake", "-G", "Ninja", "-S", str(project), "-B", str(project / "build")],
         capture_output=True,
         text=True,
         check=False,

@@ -1,10 +1,11 @@
 #include "recorder/core/src/mapped_file.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "recorder/core/src/descriptors.hpp"
@@ -40,6 +41,11 @@ std::optional<MappedFile> MappedFile::make(const std::filesystem::path& path) no
     for (int attempt = 0; attempt < kMostTries; ++attempt) {
         const int descriptor =
             open_above_streams(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (descriptor < 0 && errno == ENOENT) {
+            // The last one who had a file there removed the folder.
+            mkdir(path.parent_path().c_str(), 0700);
+            continue;
+        }
         if (descriptor < 0) {
             return std::nullopt;
         }
@@ -89,6 +95,7 @@ void MappedFile::remove() noexcept {
     if (descriptor_ >= 0) {
         if (names_the_same_file(path_.c_str(), descriptor_)) {
             unlink(path_.c_str());
+            rmdir(path_.parent_path().c_str());  // fails where others are in it
         }
         held_rings.remove(descriptor_);
         close(descriptor_);

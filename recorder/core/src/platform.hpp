@@ -60,6 +60,9 @@ std::string cpu_model();
 /// trusted there; a network's or an unknown one's are not.
 bool is_local_filesystem(const std::filesystem::path& folder);
 
+/// Whether files can be mapped as `allocate()` and `map_shared()` promise.
+bool maps_files() noexcept;
+
 /// Folder of a filesystem that is memory and shared by all processes, empty if there is
 /// none.
 std::filesystem::path shared_memory_folder();

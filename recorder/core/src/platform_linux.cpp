@@ -223,6 +223,10 @@ bool is_local_filesystem(const std::filesystem::path& folder) {
     return std::find(kLocal.begin(), kLocal.end(), type) != kLocal.end();
 }
 
+bool maps_files() noexcept {
+    return true;
+}
+
 std::filesystem::path shared_memory_folder() {
     return "/dev/shm";
 }

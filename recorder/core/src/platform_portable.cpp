@@ -83,6 +83,10 @@ bool is_local_filesystem(const std::filesystem::path& folder) {
 #endif
 }
 
+bool maps_files() noexcept {
+    return false;
+}
+
 std::filesystem::path shared_memory_folder() {
     return {};
 }

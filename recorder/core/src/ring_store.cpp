@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "recorder/core/src/platform.hpp"
 #include "recorder/core/src/ring_places.hpp"
 
 namespace metatrain_timing::detail {
@@ -33,7 +34,7 @@ bool append(DefinitionArea& area, const std::string& encoded) noexcept {
 }  // namespace
 
 RingStore::RingStore(const std::filesystem::path& database, const ProcessRow& process) {
-    if (!database.empty()) {
+    if (!database.empty() && platform::maps_files()) {
         try {
             make_file(database, process);
         } catch (...) {

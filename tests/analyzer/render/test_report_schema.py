@@ -42,7 +42,8 @@ def write_run(path: Path, *, with_steps: bool) -> None:
         INSERT INTO process (id, run_id, uuid, role, pid, host, boot_id, started_ns)
         VALUES (1, 1, 'main-0', 'main', 7, 'host', 'boot', 0);
         INSERT INTO clock VALUES (1, 1, 0, 1000);
-        INSERT INTO track VALUES (1, 1, 7, 'MainThread', 'cpu');
+        INSERT INTO track (id, process_id, tid, name)
+        VALUES (1, 1, 7, 'MainThread');
         INSERT INTO loader (id, process_id, number, name) VALUES (1, 1, 1, 'data');
         INSERT INTO iterator (id, loader_id, number, epoch, phase, started_ns,
                               first_wait_ns)
