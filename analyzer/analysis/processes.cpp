@@ -36,6 +36,15 @@ std::int64_t life_ns(const Process& process) {
     return last - process.started_ns;
 }
 
+std::string raised(const Process& process) {
+    for (const auto& [key, value] : process.environment) {
+        if (key == "exit.exception") {
+            return value;
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 std::string_view to_string(Role role) {
@@ -52,19 +61,21 @@ std::string_view to_string(Role role) {
 
 std::vector<ProcessLives> list_processes(const Run& run) {
     using Key = std::tuple<Role, std::int64_t, std::int32_t, std::int64_t, bool,
-                           std::string, std::string>;
+                           std::string, std::string, std::string>;
     std::map<Key, ProcessLives> rows;
     for (const Process& process : run.processes) {
         const std::string stage = open_stage(run, process);
+        const std::string exception = raised(process);
         ProcessLives& row = rows[{process.role, process.rank, process.loader,
                                   process.worker_id.value_or(-1), process.alive,
-                                  process.ending, stage}];
+                                  process.ending, exception, stage}];
         row.role = process.role;
         row.rank = process.rank;
         row.worker = process.worker_id;
         row.loader = process.loader;
         row.lives += 1;
         row.ending = process.ending.empty() ? "unknown" : process.ending;
+        row.raised = exception;
         row.alive = process.alive;
         row.open_stage = stage;
         row.dropped += process.dropped_count;

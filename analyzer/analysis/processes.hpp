@@ -17,6 +17,7 @@ struct ProcessLives {
     std::int32_t loader = -1;  // index into Run::loaders
     std::int64_t lives = 0;
     std::string ending;      // "clean", "killed" or "unknown"
+    std::string raised;      // the exception that ended it, or empty
     bool alive = false;      // recording right now
     std::string open_stage;  // innermost stage that was open at the end, or empty
     std::int64_t dropped = 0;

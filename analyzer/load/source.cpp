@@ -137,7 +137,9 @@ RunSource resolve(const std::string& path, const std::string& selector) {
             source.files.push_back(name);
         } else if (!is_folder(name + ".d")) {
             throw Error(
-                name + ": no such file; record one with METATRAIN_TIMING_DB=" +
+                name +
+                ": no such file: nothing was recorded there, or no loop over a "
+                "DataLoader; record with METATRAIN_TIMING_DB=" +
                 (name.find(' ') == std::string::npos ? name : "'" + name + "'"));
         }
         add_recorder_folder(recorder_folder(name), source);

@@ -188,6 +188,7 @@ Json processes_json(const Report& report) {
                         {"lives", process.lives},
                         {"life_s", seconds(process.life_ns)},
                         {"ending", process.ending},
+                        {"raised", text_or_null(process.raised)},
                         {"alive", process.alive},
                         {"open_stage", text_or_null(process.open_stage)},
                         {"dropped", process.dropped}});

@@ -546,6 +546,13 @@ std::optional<Table> run_time_table(const Report& report) {
     return table;
 }
 
+std::string ending_cell(const ProcessLives& process) {
+    if (process.alive) {
+        return "running";
+    }
+    return process.raised.empty() ? process.ending : process.raised;
+}
+
 std::optional<Table> process_table(const Report& report, bool verbose) {
     if (report.processes.empty()) {
         return std::nullopt;
@@ -556,7 +563,8 @@ std::optional<Table> process_table(const Report& report, bool verbose) {
         const auto like =
             std::find_if(rows.begin(), rows.end(), [&](const ProcessLives& row) {
                 return row.role == process.role && row.rank == process.rank &&
-                       row.ending == process.ending && row.alive == process.alive &&
+                       row.ending == process.ending && row.raised == process.raised &&
+                       row.alive == process.alive &&
                        row.open_stage == process.open_stage;
             });
         if (verbose || like == rows.end()) {
@@ -577,8 +585,7 @@ std::optional<Table> process_table(const Report& report, bool verbose) {
     for (const ProcessLives& row : rows) {
         table.add_row({std::string(to_string(row.role)), std::to_string(row.rank),
                        row.worker ? std::to_string(*row.worker) : "",
-                       std::to_string(row.lives), row.alive ? "running" : row.ending,
-                       row.open_stage,
+                       std::to_string(row.lives), ending_cell(row), row.open_stage,
                        row.dropped == 0 ? "" : std::to_string(row.dropped)});
     }
     return table;

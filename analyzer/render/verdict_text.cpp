@@ -181,9 +181,13 @@ class Sentences {
         }
         if (phase_.loaders.size() == 1) {
             const auto loader = static_cast<std::size_t>(phase_.loaders.front());
-            const std::string& dataset = report_.run->loaders[loader].dataset_class;
-            if (!dataset.empty()) {
-                return "`__getitem__` of " + dataset;
+            const Loader& of = report_.run->loaders[loader];
+            // torch gives this sampler to every loader of an IterableDataset.
+            const bool iterates =
+                of.sampler_class.ends_with("_InfiniteConstantSampler");
+            if (!of.dataset_class.empty()) {
+                return fmt::format("`{}` of {}", iterates ? "__iter__" : "__getitem__",
+                                   of.dataset_class);
             }
         }
         return "reading samples (`dataset`)";

@@ -133,8 +133,8 @@ void complete_names(const Harvest& harvest, Names& stages, Names& counters) {
 
 class Adopter {
   public:
-    Adopter(const fs::path& database, const fs::path& held)
-        : database_(database), held_(held) {}
+    Adopter(const fs::path& database, const AdoptionOptions& options)
+        : database_(database), held_(options.held), ender_uuid_(options.ender_uuid) {}
 
     enum class Outcome {
         adopted,
@@ -190,8 +190,8 @@ class Adopter {
                    : open_known_file(known, image.process(), stages, counters, false);
     }
 
-    static std::int64_t write(RunFile& file, const RingImage& image, Names& stages,
-                              Names& counters) {
+    std::int64_t write(RunFile& file, const RingImage& image, Names& stages,
+                       Names& counters) const {
         file.begin();
         if (file.has_ended()) {
             file.roll_back();
@@ -210,23 +210,28 @@ class Adopter {
             dropped += area->dropped_count.load();
         }
         file.raise_dropped(dropped);
-        file.write_killed();
+        if (!ender_uuid_.empty() && image.process().parent_uuid == ender_uuid_) {
+            file.write_ended(monotonic_ns());
+        } else {
+            file.write_killed();
+        }
         file.commit();
         return file.written_count();
     }
 
     const fs::path& database_;
     const fs::path& held_;
+    const std::string& ender_uuid_;
 };
 
 }  // namespace
 
 Adoption adopt_dead_rings(const fs::path& database,
                           std::chrono::steady_clock::time_point deadline,
-                          const fs::path& held) {
+                          const AdoptionOptions& options) {
     Adoption result;
     try {
-        Adopter adopter(database, held);
+        Adopter adopter(database, options);
         for (const fs::path& path : find_rings(database)) {
             const auto ring = DeadRing::lock(path);
             if (!ring) {

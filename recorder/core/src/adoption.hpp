@@ -20,6 +20,14 @@ struct Adoption {
     std::int64_t left_count = 0;  // dead processes whose records could not be written
 };
 
+struct AdoptionOptions {
+    /// A file whose lock the caller has; it is not open. Only what belongs there is
+    /// adopted then.
+    std::filesystem::path held = {};
+    /// The process life that ended its children on purpose: those ended cleanly.
+    std::string ender_uuid = {};
+};
+
 /// Writes into its database what a process that was killed while it recorded for
 /// `database` had left in its ring file: records, definitions, the intervals that were
 /// open. For all such processes, until `deadline`.
@@ -29,12 +37,9 @@ struct Adoption {
 /// only afterwards. Of several processes that try, one succeeds. A process that lives,
 /// here or in another container, holds the lock of its ring file and is left alone.
 /// What cannot be written now stays for later. Never throws.
-///
-/// `held`: a file whose lock the caller has; it is not open. Only what belongs there is
-/// adopted then.
 Adoption adopt_dead_rings(const std::filesystem::path& database,
                           std::chrono::steady_clock::time_point deadline,
-                          const std::filesystem::path& held = {});
+                          const AdoptionOptions& options = {});
 
 /// Removes ring files of dead processes whose runs were deleted since, as they lie in
 /// memory that others need: where neither the file of METATRAIN_TIMING_DB nor the

@@ -114,7 +114,15 @@ void flush() noexcept {
 }
 
 void stop() noexcept {
-    guarded([](Recorder& recorder) { recorder.stop(); });
+    guarded([](Recorder& recorder) { recorder.stop(false); });
+}
+
+void save_children() noexcept {
+    guarded([](Recorder& recorder) { recorder.save_children(); });
+}
+
+void stop_after_children() noexcept {
+    guarded([](Recorder& recorder) { recorder.stop(true); });
 }
 
 std::vector<StageTotal> totals() noexcept {

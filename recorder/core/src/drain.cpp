@@ -139,7 +139,15 @@ bool Drain::flush(TimePoint deadline) noexcept {
     return false;
 }
 
-void Drain::finish(TimePoint deadline) noexcept {
+void Drain::save_children(TimePoint deadline) noexcept {
+    const SignalGuard guard;
+    const TimedLock lock = lock_until(pass_mutex_, deadline);
+    if (lock.owns_lock() && owned_.file) {
+        adopt_the_dead();
+    }
+}
+
+void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
     const SignalGuard guard;
     const TimedLock lock = lock_until(pass_mutex_, deadline);
     if (!lock.owns_lock()) {
@@ -154,7 +162,7 @@ void Drain::finish(TimePoint deadline) noexcept {
         outcome = pass(true);
     }
     if (owned_.file) {
-        adopt_the_dead();
+        adopt_the_dead(children_ended_too);
         owned_.file->make_self_contained();
         owned_.file.reset();
         descriptors_.clear();
@@ -236,11 +244,16 @@ bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const 
 }
 
 // Children that were killed, and whoever else of this run or an older one was.
-void Drain::adopt_the_dead() noexcept {
+void Drain::adopt_the_dead(bool children_ended_too) noexcept {
     if (process_.info.role != ProcessInfo::Role::main) {
         return;
     }
-    adopt_dead_rings(database_, std::chrono::steady_clock::now() + kAdoptionPatience);
+    AdoptionOptions options;
+    if (children_ended_too) {
+        options.ender_uuid = process_.process_uuid;
+    }
+    adopt_dead_rings(database_, std::chrono::steady_clock::now() + kAdoptionPatience,
+                     options);
     next_adoption_ns_ = monotonic_ns() + kAdoptionPeriodNs;
 }
 

@@ -68,7 +68,9 @@ class Drain {
     bool flush(TimePoint deadline) noexcept;
     /// The last pass: open intervals and the end of the process too, and closes the
     /// file.
-    void finish(TimePoint deadline) noexcept;
+    void finish(TimePoint deadline, bool children_ended_too) noexcept;
+    /// Adopts what dead children left behind.
+    void save_children(TimePoint deadline) noexcept;
 
     /// Whether recording cannot go on: nothing can be written.
     bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
@@ -99,7 +101,7 @@ class Drain {
     bool write(bool last);
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
-    void adopt_the_dead() noexcept;
+    void adopt_the_dead(bool children_ended_too = false) noexcept;
     void lose_file(const std::string& why);
     void look_for_another_file() noexcept;
     void write_transaction(const std::vector<Harvest>& harvests, bool last);

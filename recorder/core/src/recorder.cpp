@@ -79,7 +79,13 @@ bool Recorder::start(const Options& options) {
     return true;
 }
 
-void Recorder::stop() {
+void Recorder::save_children() {
+    if (Drain* const drain = drain_.load()) {
+        drain->save_children(deadline());
+    }
+}
+
+void Recorder::stop(bool children_ended_too) {
     const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (!lock.owns_lock()) {
         return;
@@ -90,7 +96,7 @@ void Recorder::stop() {
         return;
     }
     const auto until = deadline();
-    drain->finish(until);
+    drain->finish(until, children_ended_too);
     drain->stop_thread(until);  // it was told at the beginning of finish()
     threads.end_life();
     life_has_begun_ = false;

@@ -38,7 +38,8 @@ class Recorder {
     ThreadRegistry threads;
 
     bool start(const Options& options);
-    void stop();
+    void stop(bool children_ended_too);
+    void save_children();
     void fix_identity();
     void flush();
     void set_process(const ProcessInfo& info);

@@ -85,7 +85,9 @@ FileAccess access_to(const fs::path& path, bool locks, const ProcessRow& process
 // While the lock is held and the file is not open: what dead owners of it left behind.
 void adopt_what_belongs_to(const fs::path& path, const fs::path& database) {
     constexpr std::chrono::seconds kPatience{1};
-    adopt_dead_rings(database, std::chrono::steady_clock::now() + kPatience, path);
+    AdoptionOptions options;
+    options.held = path;
+    adopt_dead_rings(database, std::chrono::steady_clock::now() + kPatience, options);
 }
 
 class Opener {

@@ -34,6 +34,11 @@ def main() -> None:
         sys.path[0] = os.getcwd()
         runpy.run_module(options.command, run_name="__main__", alter_sys=True)
         return
+    if Path(options.command).name.startswith("python") and options.arguments:
+        parser.error(
+            "leave the interpreter out: python -m metatrain_timing "
+            + " ".join(options.arguments)
+        )
     script = _find(options.command)
     if script is None:
         parser.error(f"{options.command}: no Python script or program of this name")

@@ -106,10 +106,33 @@ _anchor = _Anchor()
 
 
 def _end_with_process() -> None:
-    atexit.register(_native.stop)
+    atexit.register(_end)
     _arm_child_end()  # this may be a child that has not begun its work
     if mp_process.parent_process() is not None:
         _stop_with_child(_anchor)
+
+
+def _end() -> None:
+    """
+    End recording with the process, after the children that multiprocessing ends.
+
+    It terminates its daemonic children, such as workers that a script kept alive, when
+    the interpreter exits: their last records can only be saved after that.
+    """
+    _note_exception()
+    _native.save_children()
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is None or getattr(util, "_exiting", False):
+        _native.stop_after_children()
+    else:
+        util.Finalize(None, _native.stop_after_children, exitpriority=-100)
+
+
+def _note_exception() -> None:
+    """Note the exception that ends the process; where Python talks to people, none."""
+    kind = getattr(sys, "last_type", None)
+    if kind is not None and not hasattr(sys, "ps1") and "IPython" not in sys.modules:
+        _native.set_fact("exit.exception", kind.__qualname__)
 
 
 def _begin_child() -> None:

@@ -183,6 +183,8 @@ void bind_life_cycle(nb::module_& m) {
         "code"_a, "text"_a);
     m.def("flush", &mt::flush, ReleaseGil());
     m.def("stop", &mt::stop, ReleaseGil());
+    m.def("save_children", &mt::save_children, ReleaseGil());
+    m.def("stop_after_children", &mt::stop_after_children, ReleaseGil());
     m.def("health", &health);
     m.def("totals", &totals, ReleaseGil());
     m.def("counter_totals", &counter_totals, ReleaseGil());

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import _native
+from .. import _native, _session
 from .._loops import thread
 from .._native import begin, cancel, end
 from .patching import Point, replace
@@ -21,7 +21,14 @@ _PARAMETERS = ("self", "possibly_batched_index")
 
 def install() -> None:
     """Instrument both kinds of fetchers."""
-    each_sample = os.environ.get("METATRAIN_TIMING_DETAIL", "stage") == "sample"
+    detail = os.environ.get("METATRAIN_TIMING_DETAIL") or "stage"
+    if detail not in ("stage", "sample"):
+        _session.warn(
+            "unknown_detail",
+            f"METATRAIN_TIMING_DETAIL={detail}: neither 'stage' nor 'sample'; "
+            "recording stages",
+        )
+    each_sample = detail == "sample"
     make = functools.partial(_fetch, each_sample=each_sample)
     for fetcher in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
         replace(

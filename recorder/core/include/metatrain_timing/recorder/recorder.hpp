@@ -143,6 +143,14 @@ void flush() noexcept;
 /// Recording can be started again afterwards (a new process row).
 void stop() noexcept;
 
+/// For a process that ends its children on purpose before it ends itself, as Python's
+/// multiprocessing does: `save_children()` writes what children that are dead by now
+/// had not written, as those were killed, and `stop_after_children()` is a `stop()`
+/// that takes the children that died since then for cleanly ended. `stop()` alone takes
+/// every child that did not end by itself for killed.
+void save_children() noexcept;
+void stop_after_children() noexcept;
+
 /// Totals of this process since start or `reset_totals()`, all threads, all records so
 /// far (it drains the rings first). Children and workers are not in it.
 std::vector<StageTotal> totals() noexcept;
