@@ -273,7 +273,7 @@ TEST_F(FaultsTest, AFileThatSomebodyRemovesIsMadeAgain) {
     });
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.errors, "metatrain-timing: " + database().string() +
-                                 " was removed while it was written\n");
+                                 " was removed or taken over while it was written\n");
     EXPECT_EQ(query(database(), "SELECT stage, loader FROM v_interval"),
               Rows{"after|train"});
     EXPECT_EQ(query(database(), "SELECT code FROM health"), Rows{"file_lost"});

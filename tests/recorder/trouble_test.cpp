@@ -369,6 +369,37 @@ TEST_F(TroubleTest, ALiveRunCanBeRead) {
     EXPECT_EQ(query(database, "SELECT count(*) FROM interval"), Rows{"2"});
 }
 
+// A program that opens and closes the file elsewhere, to copy it, loses the locks of
+// all its own connections to it. The next reader then takes itself for the last one.
+TEST_F(TroubleTest, ACopyMadeByTheTrainingItselfDoesNoHarm) {
+    const fs::path database = folder_ / "run.db";
+    const auto result = in_child([&] {
+        start({.database = database});
+        record("before");
+        flush();
+        for (const char* suffix : {"", "-wal", "-shm"}) {
+            fs::copy_file(database.string() + suffix,
+                          folder_ / (std::string("copy") + suffix));
+        }
+        // Another program: a forked child would inherit SQLite's idea of the file.
+        const std::string read = "sqlite3 '" + database.string() +
+                                 "' 'SELECT count(*) FROM interval' >'" +
+                                 (folder_ / "count").string() + "'";
+        EXPECT_EQ(std::system(read.c_str()), 0);  // NOLINT(cert-env33-c)
+        EXPECT_EQ(text_of(folder_ / "count"), "1\n");
+        record("after");
+        flush();
+        record("at the end");
+        stop();
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(query(database, "PRAGMA integrity_check"), Rows{"ok"});
+    EXPECT_EQ(query(database, "SELECT stage FROM v_interval ORDER BY interval_id"),
+              (Rows{"before", "after", "at the end"}));
+    EXPECT_EQ(query(database, "SELECT count(*), min(ending) FROM process"),
+              Rows{"1|clean"});
+}
+
 TEST_F(TroubleTest, OddPathsAreTakenAsTheyAre) {
     const fs::path folder = folder_ / "50% a#b?mode=rwc é日";
     fs::create_directory(folder);

@@ -211,7 +211,7 @@ bool Drain::write(bool last) {
         return true;
     }
     if (owned_.file && !owned_.file->is_in_place()) {
-        lose_file("was removed while it was written");
+        lose_file("was removed or taken over while it was written");
         lost_.clear();  // its name is free
     }
     if (!owned_.file) {

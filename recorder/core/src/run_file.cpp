@@ -162,19 +162,29 @@ RunFile::RunFile(const std::filesystem::path& path, const FileAccess& access,
     }
     database_.exec(access.durable ? "PRAGMA synchronous = NORMAL"
                                   : "PRAGMA synchronous = OFF");
-    struct stat opened{};
-    if (stat(path_.c_str(), &opened) == 0) {
-        device_ = opened.st_dev;
-        inode_ = opened.st_ino;
-    }
+    file_ = identity(path_);
 }
 
 RunFile::~RunFile() = default;
 
+RunFile::Identity RunFile::identity(const std::string& path) noexcept {
+    struct stat info{};
+    return stat(path.c_str(), &info) == 0
+               ? Identity{info.st_dev, info.st_ino, info.st_size}
+               : Identity{};
+}
+
+bool RunFile::names_the_same(const std::string& path,
+                             const Identity& known) const noexcept {
+    const Identity now = identity(path);
+    return known.inode == 0 || (now.device == known.device && now.inode == known.inode);
+}
+
 bool RunFile::is_in_place() const noexcept {
-    struct stat named{};
-    return stat(path_.c_str(), &named) == 0 && named.st_dev == device_ &&
-           named.st_ino == inode_;
+    const std::string path = path_.native();
+    return names_the_same(path, file_) && names_the_same(path + "-wal", wal_) &&
+           names_the_same(path + "-shm", shared_memory_) &&
+           identity(path + "-shm").size >= shared_memory_.size;
 }
 
 SQLite::Statement RunFile::prepare(std::string_view sql) const {
@@ -292,6 +302,10 @@ void RunFile::commit() {
     statements_->insert_intervals.finish();
     database_.exec("COMMIT");
     process_is_fresh_ = false;
+    if (wal_.inode == 0) {
+        wal_ = identity(path_.native() + "-wal");
+        shared_memory_ = identity(path_.native() + "-shm");
+    }
     written_count_ += uncommitted_count_;
     uncommitted_count_ = 0;
     for (const auto& [number, position] : uncommitted_positions_) {

@@ -54,8 +54,12 @@ class RunFile {
 
     const std::filesystem::path& path() const noexcept { return path_; }
     std::int64_t written_count() const noexcept { return written_count_; }
-    /// Whether the path still names the file that was opened. Where somebody removed
-    /// it, SQLite would go on writing to a file that nobody can find any more.
+    /// Whether the path still names the file that was opened, and its WAL those of
+    /// then. Where somebody removed one, SQLite would go on writing to a file that
+    /// nobody can find any more; and where one was cut, by a program that took the file
+    /// for free as this process had opened and closed it elsewhere (a copy of the
+    /// folder, say) and so lost its locks, SQLite's mapping of it would end the
+    /// process.
     bool is_in_place() const noexcept;
 
     /// Begins a transaction; the first one that is committed writes the process's rows.
@@ -102,8 +106,16 @@ class RunFile {
     const Names& stages_;
     const Names& counters_;
     SQLite::Database database_;
-    dev_t device_ = 0;
-    ino_t inode_ = 0;
+    struct Identity {
+        dev_t device = 0;
+        ino_t inode = 0;  // 0: there is none
+        off_t size = 0;
+    };
+    static Identity identity(const std::string& path) noexcept;
+    bool names_the_same(const std::string& path, const Identity& known) const noexcept;
+    Identity file_;
+    Identity wal_;
+    Identity shared_memory_;
 
     std::int64_t process_id_ = 0;
     bool process_is_fresh_ = false;  // its row is part of the open transaction
