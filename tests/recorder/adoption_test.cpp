@@ -43,8 +43,8 @@ class AdoptionTest : public testing::Test {
     fs::path database() const { return folder_ / "run.db"; }
 
     std::vector<Adopted> adopt() const {
-        return adopt_dead_rings(
-            database(), std::chrono::steady_clock::now() + std::chrono::seconds(60))
+        return adopt_dead_rings(database(), std::chrono::steady_clock::now() +
+                                                std::chrono::seconds(60))
             .adopted;
     }
 
@@ -344,6 +344,20 @@ TEST_F(AdoptionTest, RingsOfDeletedRunsAreRemoved) {
     fs::remove_all(deleted);
     remove_orphaned_rings(database());
     EXPECT_TRUE(find_rings(deleted / "run.db").empty());
+}
+
+TEST_F(AdoptionTest, ARunThatWasDeletedDoesNotComeBack) {
+    kill_after([] {
+        record("written");
+        flush();
+        record("not written");
+    });
+    for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
+        fs::remove(database().string() + suffix);
+    }
+    EXPECT_TRUE(adopt().empty());
+    EXPECT_TRUE(find_rings(database()).empty());
+    EXPECT_FALSE(fs::exists(database()));
 }
 
 TEST_F(AdoptionTest, WithoutAPlaceForTheFileRecordingGoesOn) {

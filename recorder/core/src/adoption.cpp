@@ -138,7 +138,7 @@ class Adopter {
 
     enum class Outcome {
         adopted,
-        nothing,    // its process recorded nothing
+        nothing,    // its process recorded nothing, or its database was deleted
         of_others,  // whoever has its database sees to it
         left,       // by a newer version
     };
@@ -149,8 +149,13 @@ class Adopter {
             return RingImage::is_unfinished(ring.descriptor()) ? Outcome::nothing
                                                                : Outcome::left;
         }
-        if (!held_.empty() && image->database() != held_) {
+        const fs::path known = image->database();
+        if (!held_.empty() && known != held_) {
             return Outcome::of_others;
+        }
+        std::error_code error;
+        if (held_.empty() && !known.empty() && !fs::exists(known, error) && !error) {
+            return Outcome::nothing;  // nobody wants a run back that was deleted
         }
         Names stages;
         Names counters;
@@ -185,7 +190,7 @@ class Adopter {
                        ? open_known_file(held_, image.process(), stages, counters, true)
                        : OwnedFile{};
         }
-        return known.empty() || !fs::exists(known, error)
+        return known.empty()
                    ? open_own_file(database_, image.process(), stages, counters)
                    : open_known_file(known, image.process(), stages, counters, false);
     }

@@ -11,8 +11,16 @@ from torch.utils.data import DataLoader
 def main() -> None:
     """Six steps on each rank, with two workers each."""
     dies_at = int(sys.argv[1]) if len(sys.argv) > 1 else -1
-    first_try = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-    dist.init_process_group("gloo")
+    attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
+    first_try = attempt == "0"
+    # A store for each attempt: after a restart torchrun's own may still give a rank the
+    # address of one that is gone, with or without recording.
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{os.getcwd()}/rendezvous-{attempt}",
+        rank=int(os.environ["RANK"]),
+        world_size=int(os.environ["WORLD_SIZE"]),
+    )
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     data = torch.arange(12.0).reshape(12, 1)
