@@ -147,6 +147,19 @@ def test_next_in_a_loop_then_for(scenario: Scenario) -> None:
     assert scenario.of("step")[2].dur_ns >= 50_000_000
 
 
+@pytest.mark.parametrize(
+    ("name", "turns"), [("next_in_a_for", 4), ("two_next_in_a_while", 3)]
+)
+def test_a_second_loader_in_the_body_is_of_the_same_turn(
+    recording: Recording, name: str, turns: int
+) -> None:
+    scenario = Scenario(recording, name)
+    assert scenario.turns == "lls" * turns
+    assert scenario.phases() == ["train", "train"]
+    assert {row.depth for row in scenario.of("step")} == {scenario.around.depth + 1}
+    assert scenario.steps == turns
+
+
 def test_next_in_a_while(scenario: Scenario) -> None:
     assert scenario.turns == "ls" * 4 + "ls" * 2
     assert scenario.phases() == ["train", "evaluation"]

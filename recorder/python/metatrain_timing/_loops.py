@@ -400,13 +400,13 @@ def _find_or_push(asker: Asker, frame: FrameType) -> Loop:
     while index >= 0:
         loop = thread.stack[index]
         if asker in loop.askers:
-            if loop.key == key:
+            if loop.key == key or _is_of_body(loop, key, place):
                 break
             loop.askers.discard(asker)  # it is asked elsewhere now
             loop.asked.discard(asker)
             if not loop.askers:
                 _close_from(index)
-        elif _is_zipped(loop, key, place, frame):
+        elif _is_zipped(loop, key, place, frame) or _is_of_body(loop, key, place):
             break
         index -= 1
     if index < 0:
@@ -440,6 +440,14 @@ def _is_zipped(
         # One generator that asks at two places has two loops, one in the other.
         and loop.sites.get(id(frame), frame.f_lasti) == frame.f_lasti
     )
+
+
+def _is_of_body(loop: Loop, key: tuple[CodeType, int], place: FrameType) -> bool:
+    """Whether a request lies in the very body of a loop, as a `next()` in a `for`."""
+    if loop.place_id != id(place) or loop.key[0] is not key[0]:
+        return False
+    extent, of_loop = _loop_extent(*key), _loop_extent(*loop.key)
+    return extent is not None and of_loop is not None and extent[0] == of_loop[0]
 
 
 def _close_left(frame: FrameType) -> None:

@@ -153,6 +153,26 @@ def next_in_a_loop_then_for() -> None:
 
 
 @scenario
+def next_in_a_for() -> None:
+    """A second loader is asked in the body of the first one's loop."""
+    unlabelled = iter(loader(9))
+    for batch in loader(4):
+        train(batch + next(unlabelled))
+
+
+@scenario
+def two_next_in_a_while() -> None:
+    """Two loaders are asked in turn, by a loop over neither."""
+    ones, twos = iter(loader(4)), iter(loader(4))
+    done = 0
+    while done < 3:
+        one = next(ones)
+        two = next(twos)
+        train(one + two)
+        done += 1
+
+
+@scenario
 def next_in_a_while() -> None:
     """Validate after a loop that was left."""
     endless = itertools.cycle(loader(9))
