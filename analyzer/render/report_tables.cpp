@@ -312,7 +312,7 @@ std::optional<Table> phase_time_table(const PhaseReport& phase) {
         add(fmt::format("waits for first batches ({})", phase.epoch_starts.size()),
             first_ns);
     }
-    add("warm-up, rest of first steps", turns_ns - steady_ns - first_ns);
+    add("first steps, not steady yet", turns_ns - steady_ns - first_ns);
     if (ends_ns > 0) {
         add("ends of epochs", ends_ns);
     }

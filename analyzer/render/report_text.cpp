@@ -195,7 +195,7 @@ class TextReport {
             before_ns += start.before_wall_ns;
         }
         if (before_ns > 0) {
-            append(fmt::format("making the workers before: {}",
+            append(fmt::format("starting the workers before that: {}",
                                format_duration(static_cast<double>(before_ns))));
         }
         return line;

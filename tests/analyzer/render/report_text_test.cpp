@@ -79,11 +79,12 @@ TEST(ReportText, ShowsWhatABatchCostsTheWorkers) {
 TEST(ReportText, ClosesTheTimeOfTheTraining) {
     // 48 x 100 + 2 x 300 + 2 x 92 + 2 x 40 = 5664
     const std::string table = section_of(scene_text(), "WHERE THE TRAINING TIME GOES");
-    EXPECT_THAT(table,
-                HasSubstr("400 structures (71.6/s); making the workers before: 60.0"));
+    EXPECT_THAT(
+        table,
+        HasSubstr("400 structures (71.6/s); starting the workers before that: 60.0"));
     EXPECT_EQ(line_of(table, "steady"), "steady steps (48) 4.80 84.7 %");
     EXPECT_EQ(line_of(table, "waits"), "waits for first batches (2) 0.60 10.6 %");
-    EXPECT_EQ(line_of(table, "warm-up"), "warm-up, rest of first steps 0.18 3.2 %");
+    EXPECT_EQ(line_of(table, "first steps"), "first steps, not steady yet 0.18 3.2 %");
     EXPECT_EQ(line_of(table, "ends"), "ends of epochs 0.08 1.4 %");
     EXPECT_EQ(line_of(table, "unattributed"), "unattributed 0.00 0 %");
     EXPECT_EQ(line_of(table, "all epochs"), "all epochs 5.66 100 %");
