@@ -137,7 +137,8 @@ TEST(Files, ANewerMinorVersionIsRead) {
 TEST(Files, ALoneBadFileIsAnErrorWithItsReason) {
     const TempFolder folder;
     const std::string path = folder / "run.db";
-    EXPECT_THAT(error_of(path), StartsWith(path + ": no such file: nothing was recorded there"));
+    EXPECT_THAT(error_of(path),
+                StartsWith(path + ": no such file: nothing was recorded there"));
     write_text(path, "");
     EXPECT_EQ(error_of(path), path + ": empty");
     write_text(path, "words");
