@@ -69,10 +69,9 @@ std::optional<double> median(const std::optional<Summary>& summary) {
 
 // The spread of calls stands beside a mean per step or batch, so it is shown where each
 // of those has one call: with four the median would look like a quarter of the mean.
-const std::optional<Summary>& once_per(std::int64_t units, std::int64_t calls,
-                                       const std::optional<Summary>& summary) {
-    static const std::optional<Summary> none;
-    return calls == units || calls == 0 ? summary : none;
+std::optional<Summary> once_per(std::int64_t units, std::int64_t calls,
+                                const std::optional<Summary>& summary) {
+    return calls == units || calls == 0 ? summary : std::nullopt;
 }
 
 std::string cell_or_blank(const TimeColumn& column, std::optional<double> ns) {
@@ -129,7 +128,7 @@ class StepTable {
             } else if (is_hidden(row, inside_wait)) {
                 continue;
             }
-            const auto& call = once_per(steps_, row.steady_calls, row.steady_call);
+            const auto call = once_per(steps_, row.steady_calls, row.steady_call);
             table.add_row({label(row), time.cell(ratio(row.steady_ns, steps_)),
                            share_cell(ratio(row.steady_ns, whole_ns_)),
                            cell_or_blank(time, median(call)),
@@ -239,7 +238,7 @@ class WorkerStageTable {
             ratio(row.total_ns, fetch->total_ns) < kShownRest) {
             return;
         }
-        const auto& call = once_per(batches_, row.calls, row.call);
+        const auto call = once_per(batches_, row.calls, row.call);
         std::vector<std::string> cells{
             stage_cell(row) + note, time.cell(ratio(row.total_ns, batches_)),
             share_cell(row.share), cell_or_blank(time, median(call)),

@@ -121,6 +121,52 @@ def test_a_broken_sample_ends_the_training_as_without_us(
 
 
 @torch_only
+def test_what_a_signal_handler_raises_arrives(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "alarm.py"
+    script.write_text(
+        "import signal, sys\n"
+        "from metatrain_timing._guard import guarded\n"
+        "class TimeIsUp(Exception): pass\n"
+        "class Watch:\n"
+        "    def ring(self, *_): raise TimeIsUp\n"
+        "signal.signal(signal.SIGALRM, Watch().ring)\n"
+        "@guarded\n"
+        "def busy():\n"
+        "    signal.raise_signal(signal.SIGALRM)\n"
+        "@guarded\n"
+        "def broken():\n"
+        "    raise KeyError('ours')\n"
+        "broken()\n"
+        "try:\n"
+        "    busy()\n"
+        "except TimeIsUp:\n"
+        "    sys.exit(7)\n"
+    )
+    outcome = record(script, check=False)
+    assert outcome.code == 7
+    assert "internal error in broken" in outcome.err
+
+
+def test_a_compiled_function_may_call_what_is_recorded(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "compiled.py"
+    script.write_text(
+        "import torch\n"
+        "from torch.utils.data import DataLoader\n"
+        "weight = torch.ones(3, requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([weight], lr=0.1)\n"
+        "@torch.compile(fullgraph=True, backend='eager')\n"
+        "def clip():\n"
+        "    return torch.nn.utils.clip_grad_norm_([weight], 0.1)\n"
+        "for batch in DataLoader(torch.ones(4, 3)):\n"
+        "    (weight * batch).sum().backward()\n"
+        "    clip()\n"
+        "    optimizer.step()\n"
+    )
+    assert record(script).recording.count("optimizer") == 4
+
+
 def test_a_failing_forward_leaves_one_body_without_a_step(record: Record) -> None:
     outcome = record("train.py", "--forward-fails", check=False)
     assert outcome.code == 1

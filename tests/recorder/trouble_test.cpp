@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "tests/support/child_process.hpp"
@@ -367,6 +368,23 @@ TEST_F(TroubleTest, ALiveRunCanBeRead) {
     EXPECT_EQ(query(database, "SELECT ending, ended_ns FROM process"),
               Rows{"unknown|NULL"});
     EXPECT_EQ(query(database, "SELECT count(*) FROM interval"), Rows{"2"});
+}
+
+TEST_F(TroubleTest, ACountThatIsNoNumberIsDroppedAlone) {
+    const fs::path database = folder_ / "run.db";
+    const auto result = in_child([&] {
+        start({.database = database});
+        const CounterId loss = counter("loss");
+        count(loss, 1.5);
+        count(loss, std::numeric_limits<double>::quiet_NaN());
+        count(loss, std::numeric_limits<double>::infinity());
+        record("after");
+        stop();
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(query(database, "SELECT value FROM counter"), Rows{"1.5"});
+    EXPECT_EQ(query(database, "SELECT stage FROM v_interval"), Rows{"after"});
+    EXPECT_EQ(query(database, "SELECT dropped_count FROM process"), Rows{"2"});
 }
 
 // A program that opens and closes the file elsewhere, to copy it, loses the locks of

@@ -17,7 +17,7 @@ enum class Kind : std::uint32_t {
 };
 
 struct Prefix {
-    Kind kind;
+    std::uint32_t kind;
     std::uint32_t size_bytes;  // of what follows
 };
 
@@ -26,7 +26,7 @@ concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 class Encoder {
   public:
-    explicit Encoder(Kind kind) { plain(Prefix{kind, 0}); }
+    explicit Encoder(Kind kind) { plain(Prefix{static_cast<std::uint32_t>(kind), 0}); }
 
     template <Plain T>
     void field(const T& value) {
@@ -298,8 +298,8 @@ void decode(std::span<const std::byte> bytes, DecodedDefinitions& into) {
         code.field(prefix.kind);
         code.field(prefix.size_bytes);
         const std::byte* const from = code.take(prefix.size_bytes);
-        if (from == nullptr ||
-            !decode_one(prefix.kind, Decoder({from, prefix.size_bytes}), into)) {
+        if (from == nullptr || !decode_one(static_cast<Kind>(prefix.kind),
+                                           Decoder({from, prefix.size_bytes}), into)) {
             into.damaged = true;
             return;
         }

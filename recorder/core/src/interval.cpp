@@ -1,6 +1,7 @@
 #include <metatrain_timing/recorder/interval.hpp>
 
 #include <bit>
+#include <cmath>
 
 #include <metatrain_timing/recorder/epoch.hpp>
 #include "recorder/core/src/clock.hpp"
@@ -207,7 +208,8 @@ void count(CounterId counter, double value) noexcept {
     if (state == nullptr) {
         return;
     }
-    if (counter == CounterId::none) {
+    // The file takes no NaN, and no sum survives an infinity.
+    if (counter == CounterId::none || !std::isfinite(value)) {
         state->drop();
         return;
     }

@@ -23,6 +23,7 @@ class Ring {
         : area_(area),
           head_cache_(area.head.load(std::memory_order_relaxed)),
           tail_cache_(area.tail.load(std::memory_order_relaxed)) {}
+    ~Ring() = default;
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 

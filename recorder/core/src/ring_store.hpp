@@ -26,6 +26,7 @@ class RingStore {
   public:
     /// For a life that records for `database`; empty: memory only.
     RingStore(const std::filesystem::path& database, const ProcessRow& process);
+    ~RingStore() = default;
     RingStore(const RingStore&) = delete;
     RingStore& operator=(const RingStore&) = delete;
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <metatrain_timing/schema/sql.hpp>
 #include <optional>
 
@@ -502,6 +503,9 @@ void RunFile::write(const Harvest& harvest) {
 }
 
 void RunFile::write_counter(std::int64_t track, const Record& record) {
+    if (!std::isfinite(std::bit_cast<double>(record.payload))) {
+        return;  // of a damaged ring: NULL would fail the whole transaction
+    }
     SQLite::Statement& insert = statements_->insert_counter;
     insert.bind(1, track);
     insert.bind(2, counter_id(record.name));

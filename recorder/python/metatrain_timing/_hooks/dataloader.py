@@ -204,29 +204,36 @@ def _next(original: Callable[..., Any]) -> Callable[..., Any]:
         set_context(pass_.number, batch, step)
         receiving = thread.receiving
         thread.receiving = pass_
-        thread.waiting += 1
+        stop: StopIteration | None = None
         start_ns = now_ns()
-        token = begin(LOADER)
-        try:
-            data = original(self)
-        except StopIteration:
-            cancel(token)
-            add(LOADER_END, start_ns, now_ns(), pass_.number, -1, step)
+        thread.waiting += 1
+        try:  # a signal handler of the program may raise anywhere in here
+            token = begin(LOADER)
+            try:
+                data = original(self)
+            except StopIteration as error:
+                cancel(token)
+                add(LOADER_END, start_ns, now_ns(), pass_.number, -1, step)
+                stop = error
+            except BaseException:
+                end(token)  # a wait without a body
+                raise
+            else:
+                delivered = _delivered_batch(self, pass_)
+                if delivered == batch:
+                    end(token)
+                else:
+                    cancel(token)
+                    add(LOADER, start_ns, now_ns(), pass_.number, delivered, step)
+                pass_.batches += 1
+        finally:
             _after_wait(receiving, outer)
+        if stop is not None:
             _loops.exhausted(pass_)
-            raise
-        except BaseException:
-            end(token)  # a wait without a body
-            _after_wait(receiving, outer)
-            raise
-        delivered = _delivered_batch(self, pass_)
-        if delivered == batch:
-            end(token)
-        else:
-            cancel(token)
-            add(LOADER, start_ns, now_ns(), pass_.number, delivered, step)
-        pass_.batches += 1
-        _after_wait(receiving, outer)
+            try:
+                raise stop
+            finally:
+                stop = None  # or its traceback would keep this frame alive
         _loops.end_wait(loop, pass_, delivered)
         return data
 

@@ -71,7 +71,8 @@ def timed_call(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def timed_function(*args: Any, **kwargs: Any) -> Any:
-        if thread.fetching or inside(stage):
+        # What is compiled must not call what the compiler cannot follow.
+        if _is_compiling() or thread.fetching or inside(stage):
             return function(*args, **kwargs)
         token = begin(stage)
         try:
@@ -80,6 +81,12 @@ def timed_call(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
             end(token)
 
     return timed_function
+
+
+def _is_compiling() -> bool:
+    import torch
+
+    return torch.compiler.is_compiling()
 
 
 def _replace_imported(original: object, replacement: object, package: str) -> None:
