@@ -86,7 +86,7 @@ def timed_call(function: Callable[..., Any], stage: int) -> Callable[..., Any]:
 def _is_compiling() -> bool:
     import torch
 
-    return torch.compiler.is_compiling()
+    return bool(torch.compiler.is_compiling())
 
 
 def _replace_imported(original: object, replacement: object, package: str) -> None:
