@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <metatrain_timing/recorder/interval.hpp>
 #include <metatrain_timing/recorder/recorder.hpp>
+#include <metatrain_timing/recorder/recovery.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -348,6 +349,27 @@ TEST_F(TroubleTest, AReaderOfAnOlderRunIsNotWaitedForForever) {
               std::string::npos)
         << result.errors;
     EXPECT_EQ(query(detour_of(database), "SELECT stage FROM v_interval"), Rows{"main"});
+}
+
+TEST_F(TroubleTest, AWriterInTheWayAtTheEndIsSaidAndNothingIsLost) {
+    const fs::path database = folder_ / "run.db";
+    const auto result = in_child([&] {
+        start({.database = database});
+        record("before");
+        flush();
+        SQLite::Database other(database.string(), SQLite::OPEN_READWRITE);
+        other.exec("BEGIN IMMEDIATE");
+        record("at the end");
+        stop();
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.errors,
+              "metatrain-timing: " + database.string() +
+                  " could not be written to the end; the next training or mt-analyze "
+                  "saves the last records\n");
+    EXPECT_EQ(recover(database).record_count, 1);
+    EXPECT_EQ(query(database, "SELECT stage FROM v_interval ORDER BY interval_id"),
+              (Rows{"before", "at the end"}));
 }
 
 TEST_F(TroubleTest, ALiveRunCanBeRead) {

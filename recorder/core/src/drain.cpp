@@ -167,9 +167,10 @@ void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
         owned_.file.reset();
         descriptors_.clear();
     }
-    // Else the records wait there for a time when they can be written.
     if (outcome == Outcome::done || failed()) {
         source_.store.remove();
+    } else {
+        say_what_is_left();
     }
     if (owned_.lock) {
         owned_.lock->remove();
@@ -241,6 +242,20 @@ bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const 
         }
     }
     return false;
+}
+
+// The records wait in the ring file, if there is one, for a time when they can be
+// written.
+void Drain::say_what_is_left() const noexcept {
+    try {
+        source_.complaints.say(
+            fmt::format("{} could not be written to the end; {}", database_.string(),
+                        source_.store.is_a_file()
+                            ? "the next training or mt-analyze saves the last records"
+                            : "the last records are lost"));
+    } catch (...) {
+        // out of memory
+    }
 }
 
 // Children that were killed, and whoever else of this run or an older one was.

@@ -102,6 +102,7 @@ class Drain {
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
     void adopt_the_dead(bool children_ended_too = false) noexcept;
+    void say_what_is_left() const noexcept;
     void lose_file(const std::string& why);
     void look_for_another_file() noexcept;
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
