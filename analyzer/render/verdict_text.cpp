@@ -7,6 +7,7 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
+constexpr double kExplained = 0.01;      // share of waiting that is accounted for
 constexpr double kBetweenCounts = 0.05;  // share of all time worth a sentence
 
 class Sentences {
@@ -51,9 +52,14 @@ class Sentences {
                phase_.steps.micro_steps > phase_.steps.epochs;
     }
 
+    // Without it the share would seem not to be that of the step.
+    bool between_explains_the_share() const {
+        return verdict_.between_is_most && verdict_.wait_share >= kExplained;
+    }
+
     // The steady step hides it.
     std::string between_passes() const {
-        if (!between_counts()) {
+        if (!between_counts() && !between_explains_the_share()) {
             return "";
         }
         if (verdict_.between_passes_ns > 0) {
