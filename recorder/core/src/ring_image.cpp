@@ -65,11 +65,10 @@ std::filesystem::path RingImage::run_path(int descriptor) {
 }
 
 bool RingImage::is_unfinished(int descriptor) {
-    std::array<char, sizeof(kRingMagic)> magic{};
-    const ssize_t count =
-        pread(descriptor, magic.data(), magic.size(), offsetof(RingHeader, magic));
-    return count >= 0 &&
-           (count < static_cast<ssize_t>(magic.size()) || magic == decltype(magic){});
+    std::uint32_t version = 0;
+    const ssize_t count = pread(descriptor, &version, sizeof version,
+                                offsetof(RingHeader, layout_version));
+    return count >= 0 && (count < static_cast<ssize_t>(sizeof version) || version == 0);
 }
 
 template <typename T>
@@ -85,7 +84,7 @@ T* RingImage::at(std::uint64_t offset) noexcept {
 bool RingImage::parse() {
     const RingHeader* const header = at<RingHeader>(0);
     if (header == nullptr || header->magic != kRingMagic ||
-        header->layout_version != kRingLayoutVersion) {
+        header->layout_version.load() != kRingLayoutVersion) {
         return false;
     }
     const std::size_t count =

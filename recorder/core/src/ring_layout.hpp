@@ -63,8 +63,9 @@ struct RingHeader {
     static constexpr std::size_t kMaxAreas = 256;
     static constexpr std::size_t kMaxPath = 4096;
 
-    std::array<char, 8> magic;  // last of all, when the file is ready to be adopted
-    std::uint32_t layout_version;
+    std::array<char, 8> magic;
+    // Last of all, when the file is ready to be adopted; 0 before.
+    std::atomic<std::uint32_t> layout_version;
     std::atomic<std::uint32_t> area_count;
     std::array<AreaEntry, kMaxAreas> areas;
     // What METATRAIN_TIMING_DB names; ends with a zero.

@@ -67,9 +67,9 @@ void RingStore::make_file(const std::filesystem::path& database,
         }
         if (lasting_ != nullptr && pending_ != nullptr &&
             append(*lasting_, encode(process))) {
-            header_->layout_version = kRingLayoutVersion;
-            std::atomic_thread_fence(std::memory_order_release);
             header_->magic = kRingMagic;
+            header_->layout_version.store(kRingLayoutVersion,
+                                          std::memory_order_release);
             return;
         }
         file_->remove();
