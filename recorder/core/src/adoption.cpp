@@ -1,16 +1,13 @@
 #include "recorder/core/src/adoption.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include "recorder/core/src/clock.hpp"
-#include "recorder/core/src/descriptors.hpp"
-#include "recorder/core/src/held_files.hpp"
+#include "recorder/core/src/lock_file.hpp"
 #include "recorder/core/src/names.hpp"
 #include "recorder/core/src/platform.hpp"
 #include "recorder/core/src/ring_image.hpp"
@@ -23,63 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The ring file of a dead process, locked so that nobody else adopts it.
-class DeadRing {
-  public:
-    static std::optional<DeadRing> lock(const fs::path& path) {
-        if (held_rings.contains(path)) {
-            return std::nullopt;
-        }
-        const int descriptor = open_above_streams(path.c_str(), O_RDWR);
-        if (descriptor < 0) {
-            return std::nullopt;
-        }
-        DeadRing ring(path, descriptor);
-        if (!lock_whole_file(descriptor) ||
-            !names_the_same_file(path.c_str(), descriptor)) {
-            return std::nullopt;
-        }
-        held_rings.add(descriptor);
-        return ring;
-    }
-
-    DeadRing(DeadRing&& other) noexcept
-        : path_(std::move(other.path_)),
-          descriptor_(std::exchange(other.descriptor_, -1)) {}
-    DeadRing& operator=(DeadRing&&) = delete;
-    DeadRing(const DeadRing&) = delete;
-    DeadRing& operator=(const DeadRing&) = delete;
-    ~DeadRing() {
-        if (descriptor_ >= 0) {
-            held_rings.remove(descriptor_);
-            close(descriptor_);
-        }
-    }
-
-    int descriptor() const noexcept { return descriptor_; }
-
-    void remove() const noexcept { unlink(path_.c_str()); }
-
-    /// From now on its records are in this database: an adoption that is interrupted
-    /// goes on there.
-    bool note_database(const fs::path& path) const noexcept {
-        const std::string& text = path.native();
-        const auto size = static_cast<std::uint32_t>(text.size());
-        return text.size() <= RingHeader::kMaxPath &&
-               pwrite(descriptor_, text.data(), text.size(),
-                      offsetof(RingHeader, path)) ==
-                   static_cast<ssize_t>(text.size()) &&
-               pwrite(descriptor_, &size, sizeof size,
-                      offsetof(RingHeader, path_size)) == sizeof size;
-    }
-
-  private:
-    DeadRing(fs::path path, int descriptor) noexcept
-        : path_(std::move(path)), descriptor_(descriptor) {}
-
-    fs::path path_;
-    int descriptor_;
-};
+/// From now on the records of a ring are in this database: an adoption that is
+/// interrupted goes on there.
+bool note_database(const LockFile& ring, const fs::path& path) noexcept {
+    const std::string& text = path.native();
+    const auto size = static_cast<std::uint32_t>(text.size());
+    return text.size() <= RingHeader::kMaxPath &&
+           pwrite(ring.descriptor(), text.data(), text.size(),
+                  offsetof(RingHeader, path)) == static_cast<ssize_t>(text.size()) &&
+           pwrite(ring.descriptor(), &size, sizeof size,
+                  offsetof(RingHeader, path_size)) == sizeof size;
+}
 
 /// A thread of the dead process, as the drain would have seen it.
 struct DeadThread {
@@ -137,38 +88,45 @@ class Adopter {
         : database_(database), held_(options.held), ender_uuid_(options.ender_uuid) {}
 
     enum class Outcome {
-        adopted,
-        nothing,    // its process recorded nothing, or its database was deleted
+        done,       // nothing of the ring is needed any more
         of_others,  // whoever has its database sees to it
-        left,       // by a newer version
+        left,       // it cannot be read or written now
     };
 
-    Outcome adopt(const DeadRing& ring, std::vector<Adopted>& adopted) {
+    /// Throws SQLite::Exception, and FileRefused, where it cannot be written now.
+    Outcome adopt(const LockFile& ring, std::vector<Adopted>& adopted) {
         const auto image = RingImage::read(ring.descriptor());
         if (!image) {
-            return RingImage::is_unfinished(ring.descriptor()) ? Outcome::nothing
+            return RingImage::is_unfinished(ring.descriptor()) ? Outcome::done
                                                                : Outcome::left;
         }
         const fs::path known = image->database();
-        if (!held_.empty() && known != held_) {
+        const bool is_held = !held_.empty();
+        if (is_held && known != held_) {
             return Outcome::of_others;
         }
         std::error_code error;
-        if (held_.empty() && !known.empty() && !fs::exists(known, error) && !error) {
-            return Outcome::nothing;  // nobody wants a run back that was deleted
+        if (!known.empty() && !fs::exists(known, error)) {
+            if (is_held) {
+                return Outcome::of_others;
+            }
+            // Nobody wants a run back that was deleted.
+            return error ? Outcome::left : Outcome::done;
         }
         Names stages;
         Names counters;
         intern_names(*image, stages, counters);
-        OwnedFile owned = open_database(*image, stages, counters);
+        OwnedFile owned =
+            known.empty()
+                ? open_own_file(database_, image->process(), stages, counters)
+                : open_known_file(known, image->process(), stages, counters, is_held);
         if (!owned.file) {
             return Outcome::of_others;
         }
-        if (!ring.note_database(owned.file->path())) {
+        if (!note_database(ring, owned.file->path())) {
             return Outcome::left;
         }
         Adopted one;
-        one.process_uuid = image->process().process_uuid;
         one.database = owned.file->path();
         one.record_count = write(*owned.file, *image, stages, counters);
         owned.file->make_self_contained();
@@ -177,24 +135,10 @@ class Adopter {
             owned.lock->remove();
         }
         adopted.push_back(std::move(one));
-        return Outcome::adopted;
+        return Outcome::done;
     }
 
   private:
-    OwnedFile open_database(const RingImage& image, const Names& stages,
-                            const Names& counters) const {
-        const fs::path known = image.database();
-        std::error_code error;
-        if (!held_.empty()) {
-            return fs::exists(held_, error)
-                       ? open_known_file(held_, image.process(), stages, counters, true)
-                       : OwnedFile{};
-        }
-        return known.empty()
-                   ? open_own_file(database_, image.process(), stages, counters)
-                   : open_known_file(known, image.process(), stages, counters, false);
-    }
-
     std::int64_t write(RunFile& file, const RingImage& image, Names& stages,
                        Names& counters) const {
         file.begin();
@@ -214,7 +158,7 @@ class Adopter {
             file.write_open(thread.harvest);
             dropped += area->dropped_count.load();
         }
-        file.raise_dropped(dropped);
+        file.write_dropped(dropped);
         if (!ender_uuid_.empty() && image.process().parent_uuid == ender_uuid_) {
             file.write_ended(monotonic_ns());
         } else {
@@ -238,7 +182,8 @@ Adoption adopt_dead_rings(const fs::path& database,
     try {
         Adopter adopter(database, options);
         for (const fs::path& path : find_rings(database)) {
-            const auto ring = DeadRing::lock(path);
+            // The lock of a process that lives is taken.
+            auto ring = LockFile::open(path, O_RDWR).second;
             if (!ring) {
                 continue;
             }
@@ -248,8 +193,7 @@ Adoption adopt_dead_rings(const fs::path& database,
             }
             try {
                 switch (adopter.adopt(*ring, result.adopted)) {
-                    case Adopter::Outcome::adopted:
-                    case Adopter::Outcome::nothing:
+                    case Adopter::Outcome::done:
                         ring->remove();
                         break;
                     case Adopter::Outcome::of_others:
@@ -272,7 +216,7 @@ Adoption adopt_dead_rings(const fs::path& database,
 void remove_orphaned_rings(const fs::path& database) noexcept {
     try {
         for (const fs::path& path : find_other_rings(database)) {
-            const auto ring = DeadRing::lock(path);
+            auto ring = LockFile::open(path, O_RDWR).second;
             if (!ring || RingImage::is_unfinished(ring->descriptor())) {
                 continue;
             }

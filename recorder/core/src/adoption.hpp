@@ -10,7 +10,6 @@ namespace metatrain_timing::detail {
 
 /// A process whose last records were saved after its end.
 struct Adopted {
-    std::string process_uuid;
     std::int64_t record_count = 0;   // that were not in its database yet
     std::filesystem::path database;  // where they are now
 };

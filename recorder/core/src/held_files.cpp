@@ -5,9 +5,6 @@
 
 namespace metatrain_timing::detail {
 
-constinit HeldFiles held_locks;
-constinit HeldFiles held_rings;
-
 void HeldFiles::add(int descriptor) noexcept {
     struct stat info{};
     if (fstat(descriptor, &info) != 0) {

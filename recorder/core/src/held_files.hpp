@@ -9,7 +9,7 @@
 
 namespace metatrain_timing::detail {
 
-/// The files of one kind that this process has locked. To open and close one of them
+/// The files that this process has locked. To open and close one of them
 /// again would let go of its lock, and to lock it again would succeed: classic locks
 /// are the process's.
 ///
@@ -29,10 +29,5 @@ class HeldFiles {
     };
     std::array<Entry, 32> entries_;
 };
-
-/// Databases' lock files, and ring files, of this process and of dead ones that it
-/// adopts.
-extern constinit HeldFiles held_locks;
-extern constinit HeldFiles held_rings;
 
 }  // namespace metatrain_timing::detail

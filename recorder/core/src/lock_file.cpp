@@ -14,6 +14,9 @@ namespace {
 constexpr int kMaxTries =
     100;  // each lost to a process that removed the file meanwhile
 
+// Of this process, so that none is opened a second time.
+constinit HeldFiles held_files;
+
 void write_text(int descriptor, const std::string& text) noexcept {
     if (ftruncate(descriptor, 0) == 0) {
         const auto written = pwrite(descriptor, text.data(), text.size(), 0);
@@ -23,26 +26,38 @@ void write_text(int descriptor, const std::string& text) noexcept {
 
 }  // namespace
 
-std::pair<LockFile::Outcome, std::optional<LockFile>> LockFile::acquire(
-    const std::filesystem::path& path, const std::string& text) {
-    if (held_locks.contains(path)) {
+LockFile::Attempt LockFile::open(const std::filesystem::path& path, int flags,
+                                 mode_t mode) {
+    if (held_files.contains(path)) {
         return {Outcome::taken, std::nullopt};
     }
+    const int descriptor = open_above_streams(path.c_str(), flags, mode);
+    if (descriptor < 0) {
+        return {Outcome::unwritable, std::nullopt};
+    }
+    LockFile lock(path, descriptor);
+    if (!lock_whole_file(descriptor)) {
+        const bool taken = errno == EACCES || errno == EAGAIN;
+        return {taken ? Outcome::taken : Outcome::unsupported, std::nullopt};
+    }
+    if (!names_the_same_file(path.c_str(), descriptor)) {
+        return {Outcome::replaced, std::nullopt};
+    }
+    held_files.add(descriptor);
+    return {Outcome::locked, std::move(lock)};
+}
+
+LockFile::Attempt LockFile::acquire(const std::filesystem::path& path,
+                                    const std::string& text) {
     for (int attempt = 0; attempt < kMaxTries; ++attempt) {
-        const int descriptor = open_above_streams(path.c_str(), O_RDWR | O_CREAT, 0666);
-        if (descriptor < 0) {
-            return {Outcome::unwritable, std::nullopt};
+        auto [outcome, lock] = open(path, O_RDWR | O_CREAT, 0666);
+        if (outcome == Outcome::replaced) {
+            continue;
         }
-        LockFile lock(path, descriptor);
-        if (!lock_whole_file(descriptor)) {
-            const bool taken = errno == EACCES || errno == EAGAIN;
-            return {taken ? Outcome::taken : Outcome::unsupported, std::nullopt};
+        if (lock) {
+            write_text(lock->descriptor(), text);
         }
-        if (names_the_same_file(path.c_str(), descriptor)) {
-            held_locks.add(descriptor);
-            write_text(descriptor, text);
-            return {Outcome::locked, std::move(lock)};
-        }
+        return {outcome, std::move(lock)};
     }
     return {Outcome::taken, std::nullopt};
 }
@@ -58,21 +73,22 @@ LockFile& LockFile::operator=(LockFile&& other) noexcept {
 }
 
 LockFile::~LockFile() {
+    let_go();
+}
+
+void LockFile::let_go() noexcept {
     if (descriptor_ >= 0) {
-        held_locks.remove(descriptor_);
+        held_files.remove(descriptor_);
         close(descriptor_);
+        descriptor_ = -1;
     }
 }
 
 void LockFile::remove() noexcept {
-    if (descriptor_ >= 0) {
-        if (names_the_same_file(path_.c_str(), descriptor_)) {
-            unlink(path_.c_str());
-        }
-        held_locks.remove(descriptor_);
-        close(descriptor_);
-        descriptor_ = -1;
+    if (descriptor_ >= 0 && names_the_same_file(path_.c_str(), descriptor_)) {
+        unlink(path_.c_str());
     }
+    let_go();
 }
 
 }  // namespace metatrain_timing::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -7,24 +9,30 @@
 
 namespace metatrain_timing::detail {
 
-/// The right to write one database: a classic fcntl lock on a file beside it that
-/// nothing else opens.
+/// A file that this process has locked: a classic fcntl lock on all of it.
 ///
 /// Unlike flock and OFD locks it belongs to one process: children do not inherit it,
 /// and it ends with the process however that ends. But closing any descriptor of the
-/// file in the owning process lets it go, hence a file that nothing else opens.
+/// file in the owning process lets it go, hence a file that nothing else opens, and
+/// that is not opened a second time here.
 class LockFile {
   public:
     enum class Outcome {
         locked,
-        taken,        // by another process
+        taken,        // by another process, or by this one already
+        replaced,     // the path names another file by now
         unsupported,  // no locks on this filesystem
-        unwritable,   // the file cannot be made; errno says why
+        unwritable,   // the file cannot be opened or made; errno says why
     };
+    using Attempt = std::pair<Outcome, std::optional<LockFile>>;
 
-    /// Tries to become the owner of `path`; never waits. `text`, for people, says who.
-    static std::pair<Outcome, std::optional<LockFile>> acquire(
-        const std::filesystem::path& path, const std::string& text);
+    /// Opens `path`, with `flags` and `mode` of open(2), and tries to lock it; never
+    /// waits.
+    static Attempt open(const std::filesystem::path& path, int flags, mode_t mode = 0);
+
+    /// Tries to become the owner of `path`, a file beside a database: its lock is the
+    /// right to write that. Makes the file; never waits. `text`, for people, says who.
+    static Attempt acquire(const std::filesystem::path& path, const std::string& text);
 
     LockFile(LockFile&& other) noexcept;
     LockFile& operator=(LockFile&& other) noexcept;
@@ -37,11 +45,13 @@ class LockFile {
     /// path does not name it any more and tries again.
     void remove() noexcept;
 
+    const std::filesystem::path& path() const noexcept { return path_; }
     int descriptor() const noexcept { return descriptor_; }
 
   private:
     LockFile(std::filesystem::path path, int descriptor)
         : path_(std::move(path)), descriptor_(descriptor) {}
+    void let_go() noexcept;
 
     std::filesystem::path path_;
     int descriptor_;  // -1: let go

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "recorder/core/src/descriptors.hpp"
-#include "recorder/core/src/held_files.hpp"
 #include "recorder/core/src/platform.hpp"
 
 namespace metatrain_timing::detail {
@@ -37,52 +35,34 @@ std::size_t in_system_pages(std::size_t size_bytes) noexcept {
 
 }  // namespace
 
-std::optional<MappedFile> MappedFile::make(const std::filesystem::path& path) noexcept {
+std::optional<MappedFile> MappedFile::make(const std::filesystem::path& path) {
     for (int attempt = 0; attempt < kMostTries; ++attempt) {
-        const int descriptor =
-            open_above_streams(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-        if (descriptor < 0 && errno == ENOENT) {
+        auto [outcome, lock] = LockFile::open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (lock) {
+            return MappedFile(std::move(*lock));
+        }
+        if (outcome == LockFile::Outcome::unwritable && errno == ENOENT) {
             // The last one who had a file there removed the folder.
             mkdir(path.parent_path().c_str(), 0700);
-            continue;
-        }
-        if (descriptor < 0) {
+        } else if (outcome == LockFile::Outcome::unwritable) {
+            return std::nullopt;
+        } else if (outcome != LockFile::Outcome::replaced) {
+            unlink(path.c_str());  // made, but not locked
             return std::nullopt;
         }
-        MappedFile file(path, descriptor);
-        if (!lock_whole_file(descriptor)) {
-            file.remove();
-            return std::nullopt;
-        }
-        // Somebody who looks for rings of the dead may have been faster than the lock.
-        if (names_the_same_file(path.c_str(), descriptor)) {
-            held_rings.add(descriptor);
-            return file;
-        }
+        // replaced: who looks for rings of the dead was faster than the lock
     }
     return std::nullopt;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_) {
-}
-
-MappedFile::~MappedFile() {
-    if (descriptor_ >= 0) {
-        held_rings.remove(descriptor_);
-        close(descriptor_);
-    }
-}
-
 MappedFile::Area MappedFile::grow(std::size_t size_bytes) noexcept {
+    const int descriptor = lock_.descriptor();
     const std::size_t size = in_system_pages(size_bytes);
-    if (descriptor_ < 0 || !has_room_for(descriptor_, size) ||
-        !platform::allocate(descriptor_, size_, size)) {
+    if (descriptor < 0 || !has_room_for(descriptor, size) ||
+        !platform::allocate(descriptor, size_, size)) {
         return {};
     }
-    void* const memory = platform::map_shared(descriptor_, size_, size);
+    void* const memory = platform::map_shared(descriptor, size_, size);
     if (memory == nullptr) {
         return {};
     }
@@ -92,20 +72,13 @@ MappedFile::Area MappedFile::grow(std::size_t size_bytes) noexcept {
 }
 
 void MappedFile::remove() noexcept {
-    if (descriptor_ >= 0) {
-        if (names_the_same_file(path_.c_str(), descriptor_)) {
-            unlink(path_.c_str());
-            rmdir(path_.parent_path().c_str());  // fails where others are in it
-        }
-        held_rings.remove(descriptor_);
-        close(descriptor_);
-        descriptor_ = -1;
-    }
+    lock_.remove();
+    rmdir(lock_.path().parent_path().c_str());  // fails where others are in it
 }
 
 void MappedFile::close_inherited() const noexcept {
-    if (descriptor_ >= 0) {
-        close(descriptor_);
+    if (lock_.descriptor() >= 0) {
+        close(lock_.descriptor());
     }
 }
 

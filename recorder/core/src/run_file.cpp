@@ -175,17 +175,13 @@ RunFile::Identity RunFile::identity(const std::string& path) noexcept {
                : Identity{};
 }
 
-bool RunFile::names_the_same(const std::string& path,
-                             const Identity& known) const noexcept {
-    const Identity now = identity(path);
-    return known.inode == 0 || (now.device == known.device && now.inode == known.inode);
-}
-
 bool RunFile::is_in_place() const noexcept {
     const std::string path = path_.native();
-    return names_the_same(path, file_) && names_the_same(path + "-wal", wal_) &&
-           names_the_same(path + "-shm", shared_memory_) &&
-           identity(path + "-shm").size >= shared_memory_.size;
+    const Identity shared_memory = identity(path + "-shm");
+    return file_.is_kept_by(identity(path)) &&
+           wal_.is_kept_by(identity(path + "-wal")) &&
+           shared_memory_.is_kept_by(shared_memory) &&
+           shared_memory.size >= shared_memory_.size;
 }
 
 SQLite::Statement RunFile::prepare(std::string_view sql) const {
@@ -248,23 +244,23 @@ bool RunFile::find_process() {
 }
 
 void RunFile::find_rows_of_process() {
-    const auto each = [this](std::string_view sql, const auto& add) {
+    const auto each = [this](std::string_view sql, RowIds& ids, const auto& add_more) {
         auto select = prepare(sql);
         bind_value(select, ":process_id", process_id_);
         while (select.executeStep()) {
-            add(static_cast<std::uint64_t>(select.getColumn(0).getInt64()),
-                select.getColumn(1).getInt64());
+            const auto number =
+                static_cast<std::uint64_t>(select.getColumn(0).getInt64());
+            ids.add(number, select.getColumn(1).getInt64());
+            add_more(number, select);
         }
     };
-    const auto to = [](RowIds& ids) {
-        return [&ids](std::uint64_t number, std::int64_t id) { ids.add(number, id); };
-    };
-    each(schema::statements::select_loader_ids, to(loaders_));
-    each(schema::statements::select_iterator_ids, to(iterators_));
-    each(schema::statements::select_track_ids, to(tracks_));
-    each(schema::statements::select_track_positions,
-         [this](std::uint64_t number, std::int64_t position) {
-             ring_positions_[number] = static_cast<std::uint64_t>(position);
+    const auto no_more = [](std::uint64_t, SQLite::Statement&) {};
+    each(schema::statements::select_loader_ids, loaders_, no_more);
+    each(schema::statements::select_iterator_ids, iterators_, no_more);
+    each(schema::statements::select_tracks, tracks_,
+         [this](std::uint64_t number, SQLite::Statement& row) {
+             ring_positions_[number] =
+                 static_cast<std::uint64_t>(row.getColumn(2).getInt64());
          });
 }
 
@@ -553,13 +549,6 @@ void RunFile::write_dropped(std::int64_t dropped_count) {
     bind_value(update, ":dropped_count", dropped_count);
     run(update);
     written_dropped_count_ = dropped_count;
-}
-
-void RunFile::raise_dropped(std::int64_t dropped_count) {
-    auto update = prepare(schema::statements::raise_process_dropped);
-    bind_value(update, ":process_id", process_id_);
-    bind_value(update, ":dropped_count", dropped_count);
-    run(update);
 }
 
 void RunFile::write_ended(std::int64_t ended_ns) {

@@ -74,8 +74,8 @@ class RunFile {
     void write(const Harvest& harvest);
     /// The intervals that are open on the thread now.
     void write_open(const Harvest& harvest);
+    /// How many at least: the file may know of more.
     void write_dropped(std::int64_t dropped_count);
-    void raise_dropped(std::int64_t dropped_count);
     void write_ended(std::int64_t ended_ns);
 
     /// For a process that is dead: whether its end is in the file, in which case
@@ -110,9 +110,13 @@ class RunFile {
         dev_t device = 0;
         ino_t inode = 0;  // 0: there is none
         off_t size = 0;
+
+        /// Whether `now` is the same file; where there was none, anything is.
+        bool is_kept_by(const Identity& now) const noexcept {
+            return inode == 0 || (now.device == device && now.inode == inode);
+        }
     };
     static Identity identity(const std::string& path) noexcept;
-    bool names_the_same(const std::string& path, const Identity& known) const noexcept;
     Identity file_;
     Identity wal_;
     Identity shared_memory_;

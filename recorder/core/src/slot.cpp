@@ -136,6 +136,7 @@ class Opener {
             case LockFile::Outcome::locked:
                 break;
             case LockFile::Outcome::taken:
+            case LockFile::Outcome::replaced:
                 note(fmt::format("{} is being written by another process",
                                  path.string()),
                      false);
