@@ -5,6 +5,8 @@
 namespace metatrain_timing::detail {
 namespace {
 
+using Fact = std::pair<std::string, std::string>;
+
 std::span<const std::byte> bytes_of(const std::string& text) {
     return std::as_bytes(std::span(text));
 }
@@ -69,8 +71,8 @@ TEST(DefinitionCode, OfWhatWasSaidTwiceTheLaterCounts) {
     iterator.phase = "train";
     iterator.ended_ns = 9;
     iterator.exhausted = true;
-    text += encode(other) + encode(iterator) + encode_fact("key", "old") +
-            encode_fact("key", "new");
+    text += encode(other) + encode(iterator) + encode(Fact{"key", "old"}) +
+            encode(Fact{"key", "new"});
     const auto definitions = decoded(text);
     ASSERT_EQ(definitions.pending.iterators.size(), 2U);
     EXPECT_EQ(definitions.pending.iterators[0].number, 2);

@@ -1,5 +1,7 @@
 #include "recorder/core/src/definition_code.hpp"
 
+#include <algorithm>
+#include <concepts>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -110,9 +112,14 @@ class Decoder {
     bool ok_ = true;
 };
 
+// For reading and for writing: `Of`, or a const one.
+template <typename T, typename Of>
+concept Is = std::same_as<std::remove_const_t<T>, Of>;
+
+using Fact = std::pair<std::string, std::string>;
+
 // The fields of each, the same for both ways.
-template <typename Code, typename Row>
-void process_fields(Code& code, Row& row) {
+void fields(auto& code, Is<ProcessRow> auto& row) {
     code.field(row.run.uuid);
     code.field(row.run.job);
     code.field(row.run.attempt);
@@ -134,15 +141,13 @@ void process_fields(Code& code, Row& row) {
     code.field(row.pid);
 }
 
-template <typename Code, typename Name>
-void name_fields(Code& code, Name& name) {
+void fields(auto& code, Is<NumberedName> auto& name) {
     code.field(name.of);
     code.field(name.number);
     code.field(name.name);
 }
 
-template <typename Code, typename Loader>
-void loader_fields(Code& code, Loader& loader) {
+void fields(auto& code, Is<LoaderState> auto& loader) {
     code.field(loader.number);
     code.field(loader.info.name);
     code.field(loader.info.created_at);
@@ -157,8 +162,7 @@ void loader_fields(Code& code, Loader& loader) {
     code.field(loader.info.sampler_class);
 }
 
-template <typename Code, typename Iterator>
-void iterator_fields(Code& code, Iterator& iterator) {
+void fields(auto& code, Is<IteratorState> auto& iterator) {
     code.field(iterator.number);
     code.field(iterator.loader);
     code.field(iterator.epoch);
@@ -169,22 +173,65 @@ void iterator_fields(Code& code, Iterator& iterator) {
     code.field(iterator.exhausted);
 }
 
-template <typename Code, typename P>
-void problem_fields(Code& code, P& problem) {
+void fields(auto& code, Is<Fact> auto& fact) {
+    code.field(fact.first);
+    code.field(fact.second);
+}
+
+void fields(auto& code, Is<Problem> auto& problem) {
     code.field(problem.at_ns);
     code.field(problem.code);
     code.field(problem.text);
 }
 
-template <typename Row, typename Same>
-void add_or_replace(std::vector<Row>& rows, Row row, Same same) {
-    for (Row& known : rows) {
-        if (same(known, row)) {
-            known = std::move(row);
-            return;
-        }
+template <typename T>
+std::string encoded(Kind kind, const T& definition) {
+    Encoder code(kind);
+    fields(code, definition);
+    return code.finish();
+}
+
+template <typename T>
+std::optional<T> decoded(Decoder code) {
+    T definition;
+    fields(code, definition);
+    return code.ok() ? std::optional(std::move(definition)) : std::nullopt;
+}
+
+std::int64_t key_of(const LoaderState& loader) {
+    return loader.number;
+}
+
+std::int64_t key_of(const IteratorState& iterator) {
+    return iterator.number;
+}
+
+const std::string& key_of(const Fact& fact) {
+    return fact.first;
+}
+
+template <typename T>
+bool add_or_replace(std::vector<T>& known, std::optional<T> definition) {
+    if (!definition) {
+        return false;
     }
-    rows.push_back(std::move(row));
+    const auto same = std::find_if(known.begin(), known.end(), [&](const T& one) {
+        return key_of(one) == key_of(*definition);
+    });
+    if (same == known.end()) {
+        known.push_back(std::move(*definition));
+    } else {
+        *same = std::move(*definition);
+    }
+    return true;
+}
+
+template <typename T>
+bool add(std::vector<T>& known, std::optional<T> definition) {
+    if (definition) {
+        known.push_back(std::move(*definition));
+    }
+    return definition.has_value();
 }
 
 bool is_role(ProcessInfo::Role role) {
@@ -192,62 +239,29 @@ bool is_role(ProcessInfo::Role role) {
            role == ProcessInfo::Role::child;
 }
 
+bool set_process(std::optional<ProcessRow> process, DecodedDefinitions& into) {
+    if (!process || !is_role(process->info.role)) {
+        return false;
+    }
+    into.process = std::move(process);
+    return true;
+}
+
 bool decode_one(Kind kind, Decoder code, DecodedDefinitions& into) {
-    const auto same_number = [](const auto& a, const auto& b) {
-        return a.number == b.number;
-    };
+    PendingDefinitions& pending = into.pending;
     switch (kind) {
-        case Kind::process: {
-            ProcessRow row;
-            process_fields(code, row);
-            if (!code.ok() || !is_role(row.info.role)) {
-                return false;
-            }
-            into.process = std::move(row);
-            return true;
-        }
-        case Kind::name: {
-            NumberedName name;
-            name_fields(code, name);
-            into.names.push_back(std::move(name));
-            return code.ok();
-        }
-        case Kind::loader: {
-            LoaderState loader;
-            loader_fields(code, loader);
-            if (code.ok()) {
-                add_or_replace(into.pending.loaders, std::move(loader), same_number);
-            }
-            return code.ok();
-        }
-        case Kind::iterator: {
-            IteratorState iterator;
-            iterator_fields(code, iterator);
-            if (code.ok()) {
-                add_or_replace(into.pending.iterators, std::move(iterator),
-                               same_number);
-            }
-            return code.ok();
-        }
-        case Kind::fact: {
-            std::pair<std::string, std::string> fact;
-            code.field(fact.first);
-            code.field(fact.second);
-            if (code.ok()) {
-                add_or_replace(
-                    into.pending.facts, std::move(fact),
-                    [](const auto& a, const auto& b) { return a.first == b.first; });
-            }
-            return code.ok();
-        }
-        case Kind::problem: {
-            Problem problem;
-            problem_fields(code, problem);
-            if (code.ok()) {
-                into.pending.problems.push_back(std::move(problem));
-            }
-            return code.ok();
-        }
+        case Kind::process:
+            return set_process(decoded<ProcessRow>(code), into);
+        case Kind::name:
+            return add(into.names, decoded<NumberedName>(code));
+        case Kind::loader:
+            return add_or_replace(pending.loaders, decoded<LoaderState>(code));
+        case Kind::iterator:
+            return add_or_replace(pending.iterators, decoded<IteratorState>(code));
+        case Kind::fact:
+            return add_or_replace(pending.facts, decoded<Fact>(code));
+        case Kind::problem:
+            return add(pending.problems, decoded<Problem>(code));
     }
     return false;
 }
@@ -255,40 +269,27 @@ bool decode_one(Kind kind, Decoder code, DecodedDefinitions& into) {
 }  // namespace
 
 std::string encode(const ProcessRow& process) {
-    Encoder code(Kind::process);
-    process_fields(code, process);
-    return code.finish();
+    return encoded(Kind::process, process);
 }
 
 std::string encode(const NumberedName& name) {
-    Encoder code(Kind::name);
-    name_fields(code, name);
-    return code.finish();
+    return encoded(Kind::name, name);
 }
 
 std::string encode(const LoaderState& loader) {
-    Encoder code(Kind::loader);
-    loader_fields(code, loader);
-    return code.finish();
+    return encoded(Kind::loader, loader);
 }
 
 std::string encode(const IteratorState& iterator) {
-    Encoder code(Kind::iterator);
-    iterator_fields(code, iterator);
-    return code.finish();
+    return encoded(Kind::iterator, iterator);
 }
 
-std::string encode_fact(std::string_view key, std::string_view value) {
-    Encoder code(Kind::fact);
-    code.field(std::string(key));
-    code.field(std::string(value));
-    return code.finish();
+std::string encode(const std::pair<std::string, std::string>& fact) {
+    return encoded(Kind::fact, fact);
 }
 
 std::string encode(const Problem& problem) {
-    Encoder code(Kind::problem);
-    problem_fields(code, problem);
-    return code.finish();
+    return encoded(Kind::problem, problem);
 }
 
 void decode(std::span<const std::byte> bytes, DecodedDefinitions& into) {

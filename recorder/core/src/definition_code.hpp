@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "recorder/core/src/definitions.hpp"
@@ -27,7 +27,7 @@ std::string encode(const ProcessRow& process);
 std::string encode(const NumberedName& name);
 std::string encode(const LoaderState& loader);
 std::string encode(const IteratorState& iterator);
-std::string encode_fact(std::string_view key, std::string_view value);
+std::string encode(const std::pair<std::string, std::string>& fact);
 std::string encode(const Problem& problem);
 
 /// What was decoded, in the order of the bytes; of what was said twice the later.

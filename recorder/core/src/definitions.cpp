@@ -27,6 +27,13 @@ LoaderInfo with_valid_texts(const LoaderInfo& info) {
 
 }  // namespace
 
+template <typename Definition>
+void Definitions::keep(const Definition& definition) {
+    if (store_ != nullptr) {
+        store_->keep_pending(encode(definition));
+    }
+}
+
 std::int64_t Definitions::define_loader(const LoaderInfo& info, std::int64_t number) {
     LoaderInfo valid = with_valid_texts(info);
     const std::lock_guard lock(mutex_);
@@ -103,10 +110,7 @@ void Definitions::set_fact(std::string_view key, std::string_view value) {
     std::string valid_key = text(key);
     const std::lock_guard lock(mutex_);
     unwritten_facts_.insert(valid_key);
-    const auto fact = facts_.insert_or_assign(std::move(valid_key), text(value)).first;
-    if (store_ != nullptr) {
-        store_->keep_pending(encode_fact(fact->first, fact->second));
-    }
+    keep(*facts_.insert_or_assign(std::move(valid_key), text(value)).first);
 }
 
 void Definitions::add_problem(Problem problem) {
@@ -116,9 +120,7 @@ void Definitions::add_problem(Problem problem) {
     last_problem_ = problem.text;
     if (problems_.size() < kMaxProblems) {
         problems_.push_back(std::move(problem));
-        if (store_ != nullptr) {
-            store_->keep_pending(encode(problems_.back()));
-        }
+        keep(problems_.back());
     }
 }
 
@@ -174,18 +176,6 @@ void Definitions::written(const PendingDefinitions& taken) {
     }
 }
 
-void Definitions::keep(const LoaderState& loader) {
-    if (store_ != nullptr) {
-        store_->keep_pending(encode(loader));
-    }
-}
-
-void Definitions::keep(const IteratorState& iterator) {
-    if (store_ != nullptr) {
-        store_->keep_pending(encode(iterator));
-    }
-}
-
 void Definitions::keep_in(RingStore* store) {
     const std::lock_guard lock(mutex_);
     store_ = store;
@@ -196,14 +186,10 @@ void Definitions::keep_in(RingStore* store) {
         keep(iterators_.states.at(number));
     }
     for (const std::string& key : unwritten_facts_) {
-        if (store_ != nullptr) {
-            store_->keep_pending(encode_fact(key, facts_.at(key)));
-        }
+        keep(*facts_.find(key));
     }
     for (const Problem& problem : problems_) {
-        if (store_ != nullptr) {
-            store_->keep_pending(encode(problem));
-        }
+        keep(problem);
     }
 }
 

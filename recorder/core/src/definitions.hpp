@@ -108,8 +108,8 @@ class Definitions {
     /// The pass, marked as changed, or nullptr if nobody announced it.
     IteratorState* change(std::int64_t iterator);
 
-    void keep(const LoaderState& loader);
-    void keep(const IteratorState& iterator);
+    template <typename Definition>
+    void keep(const Definition& definition);
 
     mutable std::mutex mutex_;
     RingStore* store_ = nullptr;
