@@ -36,6 +36,15 @@ void stop_at_exit() {
     metatrain_timing::stop();
 }
 
+// Each pass over a loader comes here: the environment is not written again, as other
+// threads may be reading it.
+void export_variable(const char* name, const std::string& value) {
+    const char* const known = std::getenv(name);
+    if (known == nullptr || value != known) {
+        setenv(name, value.c_str(), 1);
+    }
+}
+
 std::string current_folder() {
     std::error_code error;
     return std::filesystem::current_path(error).string();
@@ -163,17 +172,17 @@ std::vector<EnvironmentVariable> Recorder::environment_for_children() {
 }
 
 void Recorder::export_identity() {
-    setenv(kRunVariable, run_variable(identity_).c_str(), 1);
-    setenv(kParentVariable, parent_variable({process_uuid_, identity_.is_rank}).c_str(),
-           1);
+    export_variable(kRunVariable, run_variable(identity_));
+    export_variable(kParentVariable,
+                    parent_variable({process_uuid_, identity_.is_rank}));
     if (complaints_.said()) {
-        setenv(Complaints::kVariable, identity_.uuid.c_str(), 1);
+        export_variable(Complaints::kVariable, identity_.uuid);
     }
     // Children may start in another folder.
     const char* const database = std::getenv(kDatabaseVariable);
     if (database != nullptr && *database != '\0' && *database != '/' &&
         !options_.database.empty()) {
-        setenv(kDatabaseVariable, options_.database.c_str(), 1);
+        export_variable(kDatabaseVariable, options_.database.string());
     }
 }
 

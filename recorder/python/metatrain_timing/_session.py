@@ -54,7 +54,9 @@ def fix_identity() -> dict[str, str]:
     variables = _native.fix_identity()
     # Set already for the C library, of which os.environ is a copy: a program that
     # starts its children with changed variables starts from that copy.
-    os.environ.update(variables)
+    for name, value in variables.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
     return variables
 
 
