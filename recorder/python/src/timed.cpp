@@ -43,6 +43,7 @@ thread_local constinit EnteredStack* entered = nullptr;
 
 /// The stack of this thread, which lives as long as the thread; null: no memory.
 EnteredStack* make_entered() noexcept {
+    name_thread_once();
     thread_local std::unique_ptr<EnteredStack> owner;
     owner.reset(new (std::nothrow) EnteredStack);
     entered = owner.get();
@@ -122,7 +123,6 @@ void deallocate(PyObject* self) noexcept {
 PyObject* enter(PyObject* self, PyObject* /*unused*/) noexcept {
     const auto* timed = reinterpret_cast<const Timed*>(self);
     if (recording()) {
-        name_thread_once();
         EnteredStack* stack = entered != nullptr ? entered : make_entered();
         if (stack != nullptr && stack->size < EnteredStack::kCapacity) {
             stack->entries[stack->size++] = {timed, begin(timed->stage)};
