@@ -1,52 +1,45 @@
 #include "recorder/python/src/thread_name.hpp"
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 #include <cstddef>
 #include <string_view>
 
 #include <metatrain_timing/recorder/recorder.hpp>
 
+namespace nb = nanobind;
+
 namespace metatrain_timing::python {
 namespace {
 
-/// Owns one reference, which may be null.
-class Reference {
-  public:
-    explicit Reference(PyObject* object) noexcept : object_(object) {}
-    Reference(const Reference&) = delete;
-    Reference& operator=(const Reference&) = delete;
-    ~Reference() { Py_XDECREF(object_); }
+nb::object attribute(const nb::object& of, const char* name) noexcept {
+    return nb::steal(PyObject_GetAttrString(of.ptr(), name));
+}
 
-    PyObject* get() const noexcept { return object_; }
-
-  private:
-    PyObject* object_;
-};
-
+// Every object may be null, with an exception set.
 void name_by_threading() noexcept {
     // Not imported, then nobody started a thread in Python.
-    const Reference threading(
-        PyImport_GetModule(Reference(PyUnicode_FromString("threading")).get()));
-    if (threading.get() == nullptr) {
+    const auto module_name = nb::steal(PyUnicode_FromString("threading"));
+    const auto threading = nb::steal(PyImport_GetModule(module_name.ptr()));
+    if (!threading.is_valid()) {
         return;
     }
     // current_thread() would list a thread that is not Python's among Python's.
-    const Reference threads(PyObject_GetAttrString(threading.get(), "_active"));
-    const Reference ident(PyLong_FromUnsignedLong(PyThread_get_thread_ident()));
-    if (threads.get() == nullptr || ident.get() == nullptr) {
+    const auto threads = attribute(threading, "_active");
+    const auto ident = nb::steal(PyLong_FromUnsignedLong(PyThread_get_thread_ident()));
+    if (!threads.is_valid() || !ident.is_valid()) {
         return;
     }
-    const Reference thread(PyObject_GetItem(threads.get(), ident.get()));
-    if (thread.get() == nullptr) {
+    const auto thread = nb::steal(PyObject_GetItem(threads.ptr(), ident.ptr()));
+    if (!thread.is_valid()) {
         return;
     }
-    const Reference name(PyObject_GetAttrString(thread.get(), "name"));
-    if (name.get() == nullptr || PyUnicode_Check(name.get()) == 0) {
+    const auto name = attribute(thread, "name");
+    if (!name.is_valid() || PyUnicode_Check(name.ptr()) == 0) {
         return;
     }
     Py_ssize_t length = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(name.get(), &length);
+    const char* text = PyUnicode_AsUTF8AndSize(name.ptr(), &length);
     if (text != nullptr && length > 0) {
         set_thread_name(std::string_view(text, static_cast<std::size_t>(length)));
     }
