@@ -147,6 +147,7 @@ def test_what_a_signal_handler_raises_arrives(record: Record, tmp_path: Path) ->
     assert "internal error in broken" in outcome.err
 
 
+@torch_only
 def test_a_compiled_function_may_call_what_is_recorded(
     record: Record, tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_compiled_function_may_call_what_is_recorded(
     assert record(script).recording.count("optimizer") == 4
 
 
+@torch_only
 def test_a_failing_forward_leaves_one_body_without_a_step(record: Record) -> None:
     outcome = record("train.py", "--forward-fails", check=False)
     assert outcome.code == 1
