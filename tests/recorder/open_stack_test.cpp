@@ -12,8 +12,7 @@ OpenFrame frame(std::uint32_t serial, std::int64_t start_ns) {
     OpenFrame made;
     made.serial = serial;
     made.start_ns = start_ns;
-    made.stage = 4;
-    made.context = {1, 2, 3};
+    made.label = {{1, 2, 3}, 4, 0, RecordKind::interval};
     return made;
 }
 
@@ -25,9 +24,22 @@ TEST(OpenStack, PopsTheInnermostFirst) {
     EXPECT_EQ(stack.pop().start_ns, 200);
     const OpenFrame outer = stack.pop();
     EXPECT_EQ(outer.start_ns, 100);
-    EXPECT_EQ(outer.stage, 4);
-    EXPECT_EQ(outer.context.iterator, 3U);
+    EXPECT_EQ(outer.label.name, 4);
+    EXPECT_EQ(outer.label.context.iterator, 3U);
     EXPECT_EQ(stack.depth(), 0U);
+}
+
+TEST(OpenStack, HasCpuTimeOnlyWhereItIsMeasured) {
+    OpenStack stack;
+    OpenFrame measured = frame(7, 100);
+    measured.label.kind = RecordKind::interval_with_cpu;
+    measured.cpu_start_ns = 50;
+    stack.push(measured);
+    EXPECT_TRUE(stack.top().has_cpu());
+    EXPECT_EQ(stack.pop().cpu_start_ns, 50);
+    stack.push(frame(8, 200));
+    EXPECT_FALSE(stack.top().has_cpu());
+    EXPECT_EQ(stack.pop().cpu_start_ns, -1);
 }
 
 TEST(OpenStack, KnowsByDepthAndSerialWhatIsOpen) {

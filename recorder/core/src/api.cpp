@@ -4,6 +4,7 @@
 
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/recorder.hpp"
+#include "recorder/core/src/tick_clock.hpp"
 
 namespace metatrain_timing {
 namespace {
@@ -89,13 +90,13 @@ std::int64_t define_iterator(std::int64_t loader, std::int64_t epoch,
                              std::int64_t number) noexcept {
     return guarded([&](Recorder& recorder) {
         return recorder.definitions.define_iterator(loader, epoch, number,
-                                                    detail::monotonic_ns());
+                                                    detail::tick_clock.now_ns());
     });
 }
 
 void iterator_first_wait(std::int64_t iterator) noexcept {
     guarded([&](Recorder& recorder) {
-        recorder.definitions.first_wait(iterator, detail::monotonic_ns());
+        recorder.definitions.first_wait(iterator, detail::tick_clock.now_ns());
     });
 }
 
@@ -105,7 +106,7 @@ void iterator_phase(std::int64_t iterator, std::string_view phase) noexcept {
 
 void iterator_ended(std::int64_t iterator, bool exhausted) noexcept {
     guarded([&](Recorder& recorder) {
-        recorder.definitions.ended(iterator, exhausted, detail::monotonic_ns());
+        recorder.definitions.ended(iterator, exhausted, detail::tick_clock.now_ns());
     });
 }
 
@@ -142,7 +143,7 @@ Health health() noexcept {
 }
 
 std::int64_t now_ns() noexcept {
-    return detail::monotonic_ns();
+    return detail::tick_clock.now_ns();
 }
 
 }  // namespace metatrain_timing

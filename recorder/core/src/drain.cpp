@@ -14,6 +14,7 @@
 #include "recorder/core/src/process_facts.hpp"
 #include "recorder/core/src/ring_store.hpp"
 #include "recorder/core/src/signal_guard.hpp"
+#include "recorder/core/src/tick_clock.hpp"
 #include "recorder/core/src/timed_lock.hpp"
 #include "recorder/core/src/totals.hpp"
 
@@ -89,6 +90,8 @@ void Drain::run() noexcept {
         }
         wake_asked_.store(false);
         const std::lock_guard lock(pass_mutex_);
+        tick_clock.adjust();
+        note_clock();
         if (monotonic_ns() >= retry_at_ns_) {
             pass(false);
         }
@@ -100,6 +103,18 @@ void Drain::run() noexcept {
     const std::lock_guard lock(ended_mutex_);
     ended_ = true;
     ended_changed_.notify_all();
+}
+
+// Which clock the times of this process are from; without the fact it is the system's.
+void Drain::note_clock() noexcept {
+    if (!clock_is_noted_ && tick_clock.is_ticking()) {
+        clock_is_noted_ = true;
+        try {
+            source_.definitions.set_fact("clock.source", "tsc");
+        } catch (...) {
+            // out of memory
+        }
+    }
 }
 
 bool Drain::stop_thread(TimePoint deadline) noexcept {

@@ -102,6 +102,7 @@ class Drain {
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
     void open_file();
     void adopt_the_dead(bool children_ended_too = false) noexcept;
+    void note_clock() noexcept;
     void say_what_is_left() const noexcept;
     void lose_file(const std::string& why);
     void look_for_another_file() noexcept;
@@ -120,6 +121,7 @@ class Drain {
     OwnedFile owned_;
     std::string lost_;  // why the usual file cannot be used any more; empty: it can
     std::int64_t next_clock_ns_ = 0;
+    bool clock_is_noted_ = false;
     std::int64_t next_adoption_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;
     int last_failure_ = 0;

@@ -20,17 +20,25 @@ using detail::ThreadState;
 
 constexpr std::int64_t kTurnPeriodNs = 25'000'000;
 
+// The calling thread's state if nothing has changed since its last record; nullptr also
+// where recording is off.
+inline ThreadState* settled_state() noexcept {
+    ThreadState* const state = detail::thread_local_state.state;
+    // No state has the epoch 0.
+    return state != nullptr &&
+                   state->epoch == detail::epoch.load(std::memory_order_relaxed)
+               ? state
+               : nullptr;
+}
+
 // The calling thread's state, ready to record; nullptr where recording is off.
 inline ThreadState* ready_state() noexcept {
-    const std::uint64_t now = detail::epoch.load(std::memory_order_relaxed);
-    if (now == 0) {
-        return nullptr;
-    }
-    ThreadState* const state = detail::thread_local_state.state;
-    if (state != nullptr && state->epoch == now) [[likely]] {
+    if (ThreadState* const state = settled_state()) [[likely]] {
         return state;
     }
-    return Recorder::instance().attach();
+    return detail::epoch.load(std::memory_order_relaxed) == 0
+               ? nullptr
+               : Recorder::instance().attach();
 }
 
 // The same, but only where this life knows the thread: what was begun in an older life,
@@ -66,61 +74,84 @@ void append(ThreadState& state, const Record& record) noexcept {
 }
 
 // The two are published at once, so that the drain never sees the first alone.
-void append_with_cpu(ThreadState& state, Record record, std::int64_t cpu_ns) noexcept {
+void append_with_cpu(ThreadState& state, const Record& record,
+                     std::int64_t cpu_ns) noexcept {
     if (!state.ring.has_room(2)) [[unlikely]] {
         state.drop();
         return;
     }
-    record.kind = RecordKind::interval_with_cpu;
     state.ring.cell(0) = record;
-    record.kind = RecordKind::cpu;
-    record.payload = static_cast<std::uint64_t>(cpu_ns);
-    state.ring.cell(1) = record;
+    Record cpu = record;
+    cpu.label.kind = RecordKind::cpu;
+    cpu.payload = static_cast<std::uint64_t>(cpu_ns);
+    state.ring.cell(1) = cpu;
     state.ring.publish(2);
     call_drain_if_filling(state);
 }
 
-OpenInterval begin_at_depth(StageId stage, bool with_cpu) noexcept {
-    ThreadState* const state = ready_state();
-    if (state == nullptr) {
-        return {};
-    }
-    const std::uint32_t depth = state->open.depth();
-    if (depth >= OpenStack::kMaxDepth || stage == StageId::none) [[unlikely]] {
-        state->drop();
-        return {};
-    }
+std::uint32_t next_serial() noexcept {
     std::uint32_t& serial = detail::thread_local_state.serial;
     if (++serial == 0) [[unlikely]] {
         serial = 1;
     }
+    return serial;
+}
+
+inline OpenInterval push(ThreadState& state, StageId stage, RecordKind kind,
+                         std::int64_t now_ns, std::int64_t cpu_now_ns = -1) noexcept {
+    const std::uint32_t depth = state.open.depth();
     OpenFrame frame;
-    frame.context = state->context;
-    frame.serial = serial;
-    frame.stage = static_cast<std::uint16_t>(stage);
-    frame.start_ns = detail::monotonic_ns();
-    if (with_cpu) {
-        frame.cpu_start_ns = detail::thread_cpu_ns();
+    frame.start_ns = state.not_before_last(now_ns);
+    frame.label = {state.context, static_cast<std::uint16_t>(stage),
+                   static_cast<std::uint8_t>(depth), kind};
+    frame.cpu_start_ns = cpu_now_ns;
+    frame.serial = next_serial();
+    state.open.push(frame);
+    return {depth, frame.serial};
+}
+
+// Whatever the state of the thread. Not inlined: what is called often stays short.
+[[gnu::noinline]] OpenInterval begin_anyhow(StageId stage, RecordKind kind) noexcept {
+    ThreadState* const state = ready_state();
+    if (state == nullptr) {
+        return {};
     }
-    state->open.push(frame);
-    return {depth, serial};
+    if (state->open.depth() >= OpenStack::kMaxDepth || stage == StageId::none) {
+        state->drop();
+        return {};
+    }
+    const std::int64_t now_ns = detail::tick_clock.now_ns();
+    return push(*state, stage, kind, now_ns,
+                kind == RecordKind::interval ? -1 : detail::thread_cpu_ns());
 }
 
 /// `cpu_ns`: the thread's CPU time at the end, -1 if it was not read.
 void record_innermost(ThreadState& state, std::int64_t end_ns,
                       std::int64_t cpu_ns) noexcept {
     const OpenFrame frame = state.open.pop();
-    Record record;
-    record.start_ns = frame.start_ns;
-    record.payload = static_cast<std::uint64_t>(end_ns - frame.start_ns);
-    record.context = frame.context;
-    record.name = frame.stage;
-    record.depth = static_cast<std::uint8_t>(state.open.depth());
-    if (frame.cpu_start_ns < 0) [[likely]] {
+    const Record record{frame.start_ns,
+                        static_cast<std::uint64_t>(end_ns - frame.start_ns),
+                        frame.label};
+    if (!frame.has_cpu()) {
         append(state, record);
     } else {
         const std::int64_t cpu_end_ns = cpu_ns >= 0 ? cpu_ns : detail::thread_cpu_ns();
         append_with_cpu(state, record, cpu_end_ns - frame.cpu_start_ns);
+    }
+}
+
+[[gnu::noinline]] void end_anyhow(OpenInterval open) noexcept {
+    ThreadState* const state = known_state();
+    if (state == nullptr || !state->open.is_open(open.depth, open.serial)) {
+        return;
+    }
+    // CPU time is read by a system call, where a busy machine takes the CPU away:
+    // inside the interval, not in a gap of its parent.
+    const std::int64_t cpu_ns =
+        state->open.top().has_cpu() ? detail::thread_cpu_ns() : -1;
+    const std::int64_t now_ns = state->now_ns();
+    while (state->open.depth() > open.depth) {
+        record_innermost(*state, now_ns, cpu_ns);
     }
 }
 
@@ -142,30 +173,43 @@ CounterId counter(std::string_view name) noexcept {
     }
 }
 
+// The usual case of `begin` and `end` calls nothing; everything else is behind one jump.
 OpenInterval begin(StageId stage) noexcept {
-    return begin_at_depth(stage, false);
+    ThreadState* const state = settled_state();
+    std::int64_t now_ns = 0;
+    if (state != nullptr && stage != StageId::none &&
+        state->open.depth() < OpenStack::kMaxDepth && detail::tick_clock.read(now_ns))
+        [[likely]] {
+        return push(*state, stage, RecordKind::interval, now_ns);
+    }
+    return begin_anyhow(stage, RecordKind::interval);
 }
 
 OpenInterval begin_with_cpu(StageId stage) noexcept {
-    return begin_at_depth(stage, true);
+    return begin_anyhow(stage, RecordKind::interval_with_cpu);
 }
 
 void end(OpenInterval open) noexcept {
     if (open.serial == 0) {
         return;
     }
-    ThreadState* const state = known_state();
-    if (state == nullptr || !state->open.is_open(open.depth, open.serial)) {
-        return;
+    ThreadState* const state = settled_state();
+    std::int64_t now_ns = 0;
+    if (state != nullptr && state->ring.has_much_room() &&
+        state->open.depth() == open.depth + 1 && detail::tick_clock.read(now_ns))
+        [[likely]] {
+        const OpenFrame frame = state->open.top();
+        if (frame.serial == open.serial && !frame.has_cpu()) [[likely]] {
+            state->open.pop();
+            const std::int64_t end_ns = state->not_before_last(now_ns);
+            state->ring.cell() = {frame.start_ns,
+                                  static_cast<std::uint64_t>(end_ns - frame.start_ns),
+                                  frame.label};
+            state->ring.publish();
+            return;
+        }
     }
-    // CPU time is read by a system call, where a busy machine takes the CPU away:
-    // inside the interval, not in a gap of its parent.
-    const std::int64_t cpu_ns =
-        state->open.innermost_has_cpu() ? detail::thread_cpu_ns() : -1;
-    const std::int64_t now = detail::monotonic_ns();
-    while (state->open.depth() > open.depth) {
-        record_innermost(*state, now, cpu_ns);
-    }
+    end_anyhow(open);
 }
 
 void cancel(OpenInterval open) noexcept {
@@ -176,9 +220,9 @@ void cancel(OpenInterval open) noexcept {
     if (state == nullptr || !state->open.is_open(open.depth, open.serial)) {
         return;
     }
-    const std::int64_t now = detail::monotonic_ns();
+    const std::int64_t now_ns = state->now_ns();
     while (state->open.depth() > open.depth + 1) {
-        record_innermost(*state, now, -1);
+        record_innermost(*state, now_ns, -1);
     }
     state->open.pop();
 }
@@ -194,13 +238,11 @@ void add(StageId stage, std::int64_t start_ns, std::int64_t end_ns,
         state->drop();
         return;
     }
-    Record record;
-    record.start_ns = start_ns;
-    record.payload = static_cast<std::uint64_t>(end_ns - start_ns);
-    record.context = detail::pack(where);
-    record.name = static_cast<std::uint16_t>(stage);
-    record.depth = static_cast<std::uint8_t>(depth);
-    append(*state, record);
+    append(*state,
+           {start_ns,
+            static_cast<std::uint64_t>(end_ns - start_ns),
+            {detail::pack(where), static_cast<std::uint16_t>(stage),
+             static_cast<std::uint8_t>(depth), RecordKind::interval}});
 }
 
 void count(CounterId counter, double value) noexcept {
@@ -213,13 +255,10 @@ void count(CounterId counter, double value) noexcept {
         state->drop();
         return;
     }
-    Record record;
-    record.start_ns = detail::monotonic_ns();
-    record.payload = std::bit_cast<std::uint64_t>(value);
-    record.context = state->context;
-    record.name = static_cast<std::uint16_t>(counter);
-    record.kind = RecordKind::counter;
-    append(*state, record);
+    append(*state, {state->now_ns(),
+                    std::bit_cast<std::uint64_t>(value),
+                    {state->context, static_cast<std::uint16_t>(counter), 0,
+                     RecordKind::counter}});
 }
 
 void set_context(Context context) noexcept {
@@ -238,7 +277,7 @@ void turn_ended() noexcept {
         return;
     }
     Recorder& recorder = Recorder::instance();
-    if (detail::monotonic_ns() - recorder.last_pass_ns() >= kTurnPeriodNs) {
+    if (detail::tick_clock.now_ns() - recorder.last_pass_ns() >= kTurnPeriodNs) {
         recorder.wake_drain();
     }
 }

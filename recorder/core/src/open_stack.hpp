@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,10 +14,13 @@ namespace metatrain_timing::detail {
 /// An open interval of a thread.
 struct OpenFrame {
     std::int64_t start_ns = 0;
-    std::int64_t cpu_start_ns = -1;  // -1: CPU time is not measured
-    PackedContext context;
+    Label label;                     // of the record to come
+    std::int64_t cpu_start_ns = -1;  // where the label says that CPU time is measured
     std::uint32_t serial = 0;
-    std::uint16_t stage = 0;
+
+    bool has_cpu() const noexcept {
+        return label.kind == RecordKind::interval_with_cpu;
+    }
 };
 
 /// The open intervals of one thread, outermost first. Its thread alone changes it; any
@@ -42,25 +46,26 @@ class OpenStack {
         Frame& slot = frames_[depth];
         slot.serial.store(0, std::memory_order_relaxed);
         slot.start_ns.store(frame.start_ns, std::memory_order_release);
-        slot.cpu_start_ns.store(frame.cpu_start_ns, std::memory_order_release);
-        slot.step.store(frame.context.step, std::memory_order_release);
-        slot.batch.store(frame.context.batch, std::memory_order_release);
-        slot.iterator.store(frame.context.iterator, std::memory_order_release);
-        slot.stage.store(frame.stage, std::memory_order_release);
+        const auto words = std::bit_cast<Words>(frame.label);
+        slot.label[0].store(words[0], std::memory_order_release);
+        slot.label[1].store(words[1], std::memory_order_release);
+        if (frame.has_cpu()) {
+            slot.cpu_start_ns.store(frame.cpu_start_ns, std::memory_order_release);
+        }
         slot.serial.store(frame.serial, std::memory_order_release);
         depth_.store(depth + 1, std::memory_order_release);
     }
 
-    /// Owner, after `depth() > 0`: whether the innermost frame measures CPU time.
-    bool innermost_has_cpu() const noexcept {
-        return frames_[depth() - 1].cpu_start_ns.load(std::memory_order_relaxed) >= 0;
+    /// Owner, after `depth() > 0`: the innermost frame.
+    OpenFrame top() const noexcept {
+        return load(frames_[depth() - 1], std::memory_order_relaxed);
     }
 
     /// Owner: takes the innermost frame off.
     OpenFrame pop() noexcept {
-        const std::uint32_t depth = this->depth() - 1;
-        depth_.store(depth, std::memory_order_release);
-        return load(frames_[depth], std::memory_order_relaxed);
+        const OpenFrame frame = top();
+        depth_.store(depth() - 1, std::memory_order_release);
+        return frame;
     }
 
     void clear() noexcept { depth_.store(0, std::memory_order_release); }
@@ -80,24 +85,25 @@ class OpenStack {
     }
 
   private:
+    using Words = std::array<std::uint64_t, 2>;
+    static_assert(sizeof(Words) == sizeof(Label));
+
     struct Frame {
         std::atomic<std::int64_t> start_ns{0};
+        std::array<std::atomic<std::uint64_t>, 2> label{};
         std::atomic<std::int64_t> cpu_start_ns{-1};
-        std::atomic<std::uint32_t> step{kUnknown};
-        std::atomic<std::uint32_t> batch{kUnknown};
-        std::atomic<std::uint32_t> iterator{kUnknown};
         std::atomic<std::uint32_t> serial{0};
-        std::atomic<std::uint16_t> stage{0};
     };
 
     static OpenFrame load(const Frame& slot, std::memory_order order) noexcept {
         OpenFrame frame;
         frame.serial = slot.serial.load(order);
         frame.start_ns = slot.start_ns.load(order);
-        frame.cpu_start_ns = slot.cpu_start_ns.load(order);
-        frame.context = {slot.step.load(order), slot.batch.load(order),
-                         slot.iterator.load(order)};
-        frame.stage = slot.stage.load(order);
+        frame.label =
+            std::bit_cast<Label>(Words{slot.label[0].load(order), slot.label[1].load(order)});
+        if (frame.has_cpu()) {
+            frame.cpu_start_ns = slot.cpu_start_ns.load(order);
+        }
         return frame;
     }
 

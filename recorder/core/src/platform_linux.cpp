@@ -8,6 +8,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -172,6 +176,27 @@ std::optional<bool> started_with_variable(pid_t pid, std::string_view name) {
         start = end + 1;
     }
     return false;
+}
+
+bool trusts_ticks() noexcept {
+#if defined(__x86_64__) && defined(__GNUC__)
+    // "Invariant TSC": leaf 8000_0007H, bit 8 of EDX (Intel SDM 3, 18.17.1; AMD APM 3, E.4.6).
+    unsigned int eax = 0;
+    unsigned int ebx = 0;
+    unsigned int ecx = 0;
+    unsigned int edx = 0;
+    if (__get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) == 0 || (edx & 1U << 8) == 0) {
+        return false;
+    }
+    try {
+        return first_line_of("/sys/devices/system/clocksource/clocksource0/"
+                             "current_clocksource") == "tsc";
+    } catch (...) {
+        return false;
+    }
+#else
+    return false;
+#endif
 }
 
 std::optional<int> affinity_cpu_count() {

@@ -60,6 +60,10 @@ std::optional<bool> started_with_variable(pid_t, std::string_view) {
     return std::nullopt;
 }
 
+bool trusts_ticks() noexcept {
+    return false;
+}
+
 std::optional<int> affinity_cpu_count() {
     const unsigned count = std::thread::hardware_concurrency();
     return count > 0 ? std::optional<int>(static_cast<int>(count)) : std::nullopt;

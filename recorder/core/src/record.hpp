@@ -41,14 +41,20 @@ constexpr Context unpack(const PackedContext& context) noexcept {
     return {unpack(context.iterator), unpack(context.batch), unpack(context.step)};
 }
 
-/// What a thread leaves behind for the drain: half a cache line.
-struct Record {
-    std::int64_t start_ns = 0;
-    std::uint64_t payload = 0;
+/// What a record is of. 16 bytes, which move as two words.
+struct Label {
     PackedContext context;
     std::uint16_t name = 0;  // StageId or CounterId
     std::uint8_t depth = 0;
     RecordKind kind = RecordKind::interval;
+};
+static_assert(sizeof(Label) == 16);
+
+/// What a thread leaves behind for the drain: half a cache line.
+struct Record {
+    std::int64_t start_ns = 0;
+    std::uint64_t payload = 0;
+    Label label;
 };
 static_assert(sizeof(Record) == 32);
 

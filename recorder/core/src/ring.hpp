@@ -36,6 +36,12 @@ class Ring {
         return head_cache_ + count - tail_cache_ <= kCapacity;
     }
 
+    /// Producer: whether one more record fits without another look at the consumer, and
+    /// leaves the ring less than half full.
+    bool has_much_room() const noexcept {
+        return head_cache_ + 1 - tail_cache_ < kCapacity / 2;
+    }
+
     /// Producer: whether it is time to call the drain. As fresh as the last
     /// `has_room()`.
     bool half_full() const noexcept {

@@ -470,21 +470,21 @@ void RunFile::write(const Harvest& harvest) {
     const std::int64_t track = track_id(harvest);
     for (std::uint64_t position = from; position < harvest.to; ++position) {
         const Record& record = ring.at(position);
-        if (record.kind == RecordKind::counter) {
+        if (record.label.kind == RecordKind::counter) {
             write_counter(track, record);
             ++uncommitted_count_;
             continue;
         }
         IntervalRow row;
         row.track_id = track;
-        row.stage_id = stage_id(record.name);
-        row.iterator_id = iterator_id(record.context.iterator);
+        row.stage_id = stage_id(record.label.name);
+        row.iterator_id = iterator_id(record.label.context.iterator);
         row.start_ns = record.start_ns;
         row.dur_ns = static_cast<std::int64_t>(record.payload);
-        row.step = record.context.step;
-        row.batch = record.context.batch;
-        row.depth = record.depth;
-        if (record.kind == RecordKind::interval_with_cpu) {
+        row.step = record.label.context.step;
+        row.batch = record.label.context.batch;
+        row.depth = record.label.depth;
+        if (record.label.kind == RecordKind::interval_with_cpu) {
             ++position;  // both were published at once
             row.cpu_ns = static_cast<std::int64_t>(ring.at(position).payload);
         }
@@ -504,7 +504,7 @@ void RunFile::write_counter(std::int64_t track, const Record& record) {
     }
     SQLite::Statement& insert = statements_->insert_counter;
     insert.bind(1, track);
-    insert.bind(2, counter_id(record.name));
+    insert.bind(2, counter_id(record.label.name));
     insert.bind(3, record.start_ns);
     insert.bind(4, std::bit_cast<double>(record.payload));
     const auto bind_known = [&insert](int index, std::optional<std::int64_t> value) {
@@ -514,9 +514,9 @@ void RunFile::write_counter(std::int64_t track, const Record& record) {
             insert.bind(index);
         }
     };
-    bind_known(5, known(record.context.step, kUnknown));
-    bind_known(6, known(iterator_id(record.context.iterator), 0));
-    bind_known(7, known(record.context.batch, kUnknown));
+    bind_known(5, known(record.label.context.step, kUnknown));
+    bind_known(6, known(iterator_id(record.label.context.iterator), 0));
+    bind_known(7, known(record.label.context.batch, kUnknown));
     run(insert);
 }
 
@@ -529,13 +529,13 @@ void RunFile::write_open(const Harvest& harvest) {
             break;
         }
         bind_value(insert, ":track_id", track_id(harvest));
-        bind_value(insert, ":stage_id", stage_id(frame->stage));
+        bind_value(insert, ":stage_id", stage_id(frame->label.name));
         bind_value(insert, ":start_ns", frame->start_ns);
         bind_value(insert, ":depth", std::int64_t{depth});
-        bind_value(insert, ":step", known(frame->context.step, kUnknown));
+        bind_value(insert, ":step", known(frame->label.context.step, kUnknown));
         bind_value(insert, ":iterator_id",
-                   known(iterator_id(frame->context.iterator), 0));
-        bind_value(insert, ":batch", known(frame->context.batch, kUnknown));
+                   known(iterator_id(frame->label.context.iterator), 0));
+        bind_value(insert, ":batch", known(frame->label.context.batch, kUnknown));
         run(insert);
     }
 }

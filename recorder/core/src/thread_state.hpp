@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "recorder/core/src/harvest.hpp"
 #include "recorder/core/src/open_stack.hpp"
 #include "recorder/core/src/record.hpp"
 #include "recorder/core/src/ring.hpp"
+#include "recorder/core/src/tick_clock.hpp"
 
 namespace metatrain_timing::detail {
 
@@ -16,6 +18,14 @@ class RingStore;
 struct ThreadState {
     ThreadState(RingStore& owner, ThreadArea& memory) noexcept
         : store(owner), area(memory), ring(memory), open(memory.open) {}
+
+    /// The time of a record to come: never before that of the one before it, whatever the
+    /// clock does. The owner alone asks.
+    std::int64_t now_ns() noexcept { return not_before_last(tick_clock.now_ns()); }
+    std::int64_t not_before_last(std::int64_t ns) noexcept {
+        last_ns = std::max(last_ns, ns);
+        return last_ns;
+    }
 
     /// Notes a record that did not fit. The owner alone writes the count.
     void drop(std::int64_t count = 1) noexcept {
@@ -29,6 +39,7 @@ struct ThreadState {
 
     // The owner's:
     std::uint64_t epoch = 0;  // the epoch in which the thread last looked after things
+    std::int64_t last_ns = 0;
     PackedContext context;
     Ring ring;
     OpenStack& open;
