@@ -324,3 +324,44 @@ def test_a_forked_pool_is_recorded_with_its_parent(
     assert recording.count("main", role="main") == 1
     assert len({row.run for row in recording.processes}) == 1
     assert {row.ending for row in recording.processes} == {"clean"}
+
+
+def test_a_block_works_wherever_a_context_manager_does(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "blocks.py"
+    script.write_text(
+        "import contextlib, copy, pickle\n"
+        "from metatrain_timing import timed\n"
+        "with contextlib.ExitStack() as stack:\n"
+        "    assert stack.enter_context(timed('stacked')) is timed('stacked')\n"
+        "timed('by hand').__enter__()\n"
+        "timed('by hand').__exit__(None, None, None)\n"
+        "timed.__enter__(timed('unbound'))\n"
+        "timed.__exit__(timed('unbound'), None, None, None)\n"
+        "block = timed('copied')\n"
+        "with copy.deepcopy(block), pickle.loads(pickle.dumps(block)):\n"
+        "    pass\n"
+        "assert isinstance(block, timed) and block.stage == 'copied'\n"
+        "assert block is timed(stage='copied') and repr(block) == \"timed('copied')\"\n"
+        "assert timed('other') is not block\n"
+        "with timed('outer'), timed('inner'):\n"
+        "    pass\n"
+    )
+    recording = record(script).recording
+    names = ["by hand", "copied", "copied", "inner", "outer", "stacked", "unbound"]
+    assert sorted(row.stage for row in recording.intervals) == names
+
+
+def test_names_that_are_no_utf8_are_recorded_as_far_as_they_go(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "names.py"
+    script.write_text(
+        "from metatrain_timing import count, phase, timed\n"
+        "with timed('file \\udcff'), phase(''):\n"
+        "    count('\\udcff bytes', 2)\n"
+    )
+    recording = record(script).recording
+    assert [row.stage for row in recording.intervals] == ["file ?"]
+    assert [row.name for row in recording.counters] == ["? bytes"]

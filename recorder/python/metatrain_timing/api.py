@@ -22,7 +22,8 @@ def count(name: str, value: float = 1) -> None:
     """
     number = _counters.get(name)
     if number is None:
-        number = _counters[name] = _native.counter(name)
+        text = name.encode("utf-8", "replace").decode()
+        number = _counters[name] = _native.counter(text)
     _native.count(number, value)
 
 
@@ -35,7 +36,11 @@ def phase(name: str) -> Iterator[None]:
     reports, whatever happens in them; the stretch itself is the stage `phase/<name>`.
 
     :param name: e.g. "warm-up"; "train" and "evaluation" are those of every report.
+        An empty one names nothing.
     """
+    if not name:
+        yield
+        return
     thread.phases.append(name)
     try:
         with _native.timed(f"phase/{name}"):

@@ -136,11 +136,6 @@ PyObject* py_now_ns(PyObject* /*module*/, PyObject* /*unused*/) noexcept {
     return PyLong_FromLongLong(now_ns());
 }
 
-/// The one cast that METH_FASTCALL asks for.
-PyCFunction fast(PyObject* (*function)(PyObject*, Arguments, Py_ssize_t)) noexcept {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef functions[] = {
     {"begin", fast(py_begin), METH_FASTCALL,
      "begin($module, stage, cpu=False, /)\n--\n\n"

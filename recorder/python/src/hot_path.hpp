@@ -8,6 +8,12 @@
 /// a call through nanobind costs more than the interval it opens.
 namespace metatrain_timing::python {
 
+/// A function of METH_FASTCALL as method tables want it.
+inline PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*,
+                                              Py_ssize_t)) noexcept {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 /// Adds begin, end, cancel, add, count, set_context, context, turn_ended and now_ns to
 /// `module`. Returns -1 with a Python exception set on failure.
 int add_hot_path(PyObject* module) noexcept;

@@ -4,6 +4,10 @@
 // `timed("forward")` is a dictionary lookup. An object holds its stage and nothing
 // else: what is open lies in a stack of the thread, which makes objects re-entrant and
 // usable from several threads.
+//
+// Each object has a type of its own, a subclass of `timed`, in which `__enter__` and
+// `__exit__` are functions that belong to the object already. Those of `timed` itself
+// would be bound for each block: two allocations, half of what a block costs.
 
 #include "recorder/python/src/hot_path.hpp"
 
@@ -53,19 +57,51 @@ EnteredStack* make_entered() noexcept {
 PyObject* objects_by_name = nullptr;  // dict: stage name -> Timed
 PyTypeObject* timed_type = nullptr;
 
-PyObject* make_timed(PyObject* name) noexcept {
-    Py_ssize_t length = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(name, &length);
-    if (text == nullptr) {
+extern PyMethodDef block_methods[];
+
+/// A new object of a type of its own.
+PyObject* make_object() noexcept {
+    static PyType_Slot no_slots[] = {{0, nullptr}};
+    static PyType_Spec own = {
+        .name = "metatrain_timing._native.timed",
+        .basicsize = 0,  // inherited
+        .itemsize = 0,
+        .flags = Py_TPFLAGS_DEFAULT,
+        .slots = no_slots,
+    };
+    PyObject* type =
+        PyType_FromSpecWithBases(&own, reinterpret_cast<PyObject*>(timed_type));
+    if (type == nullptr) {
         return nullptr;
     }
-    PyObject* object = timed_type->tp_alloc(timed_type, 0);
+    auto* const own_type = reinterpret_cast<PyTypeObject*>(type);
+    PyObject* object = own_type->tp_alloc(own_type, 0);
+    for (PyMethodDef* method = block_methods; object != nullptr && method->ml_name;
+         ++method) {
+        PyObject* bound = PyCFunction_New(method, object);
+        if (bound == nullptr ||
+            PyObject_SetAttrString(type, method->ml_name, bound) < 0) {
+            Py_CLEAR(object);
+        }
+        Py_XDECREF(bound);
+    }
+    Py_DECREF(type);
+    return object;
+}
+
+PyObject* make_timed(PyObject* name) noexcept {
+    // A name may have come from a file name that is not UTF-8.
+    PyObject* text = PyUnicode_AsEncodedString(name, "utf-8", "replace");
+    PyObject* object = text == nullptr ? nullptr : make_object();
     if (object == nullptr) {
+        Py_XDECREF(text);
         return nullptr;
     }
     auto* timed = reinterpret_cast<Timed*>(object);
     timed->name = Py_NewRef(name);
-    timed->stage = stage({text, static_cast<std::size_t>(length)});
+    timed->stage = stage(
+        {PyBytes_AS_STRING(text), static_cast<std::size_t>(PyBytes_GET_SIZE(text))});
+    Py_DECREF(text);
     // Another thread may have been faster: the first object stays the only one.
     PyObject* kept = PyDict_SetDefault(objects_by_name, name, object);
     Py_XINCREF(kept);
@@ -120,7 +156,9 @@ void deallocate(PyObject* self) noexcept {
     Py_DECREF(type);
 }
 
-PyObject* enter(PyObject* self, PyObject* /*unused*/) noexcept {
+// `self` may come a second time as an argument: ExitStack calls `type(self).__enter__`.
+PyObject* enter(PyObject* self, PyObject* const* /*arguments*/,
+                Py_ssize_t /*given*/) noexcept {
     const auto* timed = reinterpret_cast<const Timed*>(self);
     if (recording()) {
         EnteredStack* stack = entered != nullptr ? entered : make_entered();
@@ -173,7 +211,7 @@ PyObject* represent(PyObject* self) noexcept {
 }
 
 PyObject* reduce(PyObject* self, PyObject* /*unused*/) noexcept {
-    return Py_BuildValue("O(O)", Py_TYPE(self), reinterpret_cast<Timed*>(self)->name);
+    return Py_BuildValue("O(O)", timed_type, reinterpret_cast<Timed*>(self)->name);
 }
 
 /// Whether this thread is in a block of `timed` with this stage.
@@ -199,10 +237,18 @@ PyObject* forget_entered(PyObject* /*module*/, PyObject* /*unused*/) noexcept {
     Py_RETURN_NONE;
 }
 
+constexpr const char* kEnterText = "Open the interval.";
+constexpr const char* kExitText = "Close the interval, also when the block raised.";
+
+PyMethodDef block_methods[] = {
+    {"__enter__", fast(enter), METH_FASTCALL, kEnterText},
+    {"__exit__", fast(leave), METH_FASTCALL, kExitText},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyMethodDef methods[] = {
-    {"__enter__", enter, METH_NOARGS, "Open the interval."},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)),
-     METH_FASTCALL, "Close the interval, also when the block raised."},
+    {"__enter__", fast(enter), METH_FASTCALL, kEnterText},
+    {"__exit__", fast(leave), METH_FASTCALL, kExitText},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -233,7 +279,7 @@ PyType_Spec spec = {
     .name = "metatrain_timing._native.timed",
     .basicsize = sizeof(Timed),
     .itemsize = 0,
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_BASETYPE,
     .slots = slots,
 };
 
