@@ -1,5 +1,6 @@
 """What is recorded of torch's DataLoader, in the training process and in workers."""
 
+import os
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -305,3 +306,27 @@ def test_workers_of_two_zipped_loaders_are_told_apart(
     }
     assert sorted(map(sorted, of_loader.values())) == [[1], [1], [2], [2]]
     assert recording.count("step") == 8
+
+
+def test_a_data_loader_looks_as_without_us(record: Record, tmp_path: Path) -> None:
+    script = tmp_path / "look.py"
+    script.write_text(
+        "import inspect\n"
+        "from torch.utils.data import DataLoader\n"
+        "names = inspect.getfullargspec(DataLoader.__init__).args\n"
+        "print(names == list(inspect.signature(DataLoader.__init__).parameters), "
+        "*names[:3])\n"
+    )
+    assert record(script).out == record(script, database=None).out
+
+
+def test_a_source_file_may_have_any_name(record: Record, tmp_path: Path) -> None:
+    script = os.fsencode(tmp_path) + b"/caf\xe9.py"
+    with open(script, "wb") as file:
+        file.write(
+            b"from torch.utils.data import DataLoader\n"
+            b"assert [int(b) for b in DataLoader(range(3))] == [0, 1, 2]\n"
+        )
+    outcome = record(os.fsdecode(script))
+    assert outcome.err == ""
+    assert outcome.recording.loaders[0].created_at == "caf\ufffd.py:2"

@@ -1,6 +1,7 @@
 """torch's DataLoader in the training process: loaders, passes and waits."""
 
 import functools
+import inspect
 import sys
 import weakref
 from collections.abc import Callable
@@ -127,6 +128,8 @@ def _loader_init(original: Callable[..., None]) -> Callable[..., None]:
         original(self, *args, **kwargs)
         loaders.note_made(self, sys._getframe(1))
 
+    # For getfullargspec(), which does not look behind a wrapper.
+    __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return __init__
 
 

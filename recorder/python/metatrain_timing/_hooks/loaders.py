@@ -121,7 +121,7 @@ def _place(loader: Any, frame: FrameType | None) -> str:
         if not module.startswith(_NOT_A_PLACE) and not (
             of_subclass and loader is not None
         ):
-            return f"{_relative(at.f_code.co_filename)}:{at.f_lineno}"
+            return f"{_as_text(_relative(at.f_code.co_filename))}:{at.f_lineno}"
         at = at.f_back
     return ""
 
@@ -131,6 +131,11 @@ def _relative(filename: str) -> str:
     candidates = [os.path.abspath(folder or ".") + os.sep for folder in sys.path]
     best = max((c for c in candidates if filename.startswith(c)), key=len, default="")
     return filename[len(best) :]
+
+
+def _as_text(filename: str) -> str:
+    """A file name that may not be UTF-8, as it can be stored."""
+    return os.fsencode(filename).decode("utf-8", "replace")
 
 
 def _short(place: str) -> str:
