@@ -67,7 +67,8 @@ struct Trees {
 // Sorts the intervals of tracks into the trees of the groups.
 class Sorter {
   public:
-    Sorter(const Run& run, const PhaseGroups& groups) : groups_(groups) {
+    Sorter(const Run& run, const PhaseGroups& groups)
+        : groups_(groups), names_(run.stages) {
         for (const PhaseGroup& group : groups.groups) {
             trees_.emplace_back(run.stages);
             // In the order of the tables, and closed even where they have no parts.
@@ -82,6 +83,15 @@ class Sorter {
     }
 
     std::vector<Trees>& trees() { return trees_; }
+
+    using ThreadKey = std::pair<Role, std::string>;
+    std::map<ThreadKey, StageTree>& other_threads() { return other_threads_; }
+
+    /// Where intervals on a thread of `process` go that belong to no group.
+    StageTree& other_thread(const Process& process, const Track& track) {
+        return other_threads_.try_emplace({process.role, track.name}, names_)
+            .first->second;
+    }
 
     // A track that runs loops: everything else on it belongs to the wait or body that
     // encloses it.
@@ -106,9 +116,10 @@ class Sorter {
     }
 
     // Any other track: outermost intervals belong to the group of the pass that
-    // `pass_of` gives.
+    // `pass_of` gives, or else into `rest`, if there is one.
     template <typename PassOf>
-    void add_by_pass(const Track& track, StageTree Trees::* tree, PassOf pass_of) {
+    void add_by_pass(const Track& track, StageTree Trees::* tree, PassOf pass_of,
+                     StageTree* rest = nullptr) {
         walk(track, [&](std::uint32_t, const Interval& interval, Frame* parent) {
             if (parent != nullptr) {
                 return part_of(parent, interval);
@@ -119,8 +130,9 @@ class Sorter {
                 iterator < 0
                     ? -1
                     : groups_.group_of_iterator[static_cast<std::size_t>(iterator)];
-            if (group >= 0) {
-                frame.tree = &(trees_[static_cast<std::size_t>(group)].*tree);
+            frame.tree =
+                group >= 0 ? &(trees_[static_cast<std::size_t>(group)].*tree) : rest;
+            if (frame.tree != nullptr) {
                 frame.node =
                     frame.tree->child(top_of(*frame.tree, interval), interval.stage);
             }
@@ -194,6 +206,7 @@ class Sorter {
         }
         const StageTree::Node unfinished =
             tree.child(StageTree::kRoot, tree.add_name("unfinished"));
+        tree.always_close(unfinished);  // its calls come before its parts
         tree.add(unfinished, interval.dur_ns, interval.dur_ns, false, -1);
         return unfinished;
     }
@@ -203,7 +216,9 @@ class Sorter {
     }
 
     const PhaseGroups& groups_;
+    const std::vector<std::string>& names_;
     std::vector<Trees> trees_;
+    std::map<ThreadKey, StageTree> other_threads_;
 };
 
 bool is_pin_thread(const Track& track, const StageNumbers& stages) {
@@ -240,7 +255,8 @@ void sort_main(Sorter& sorter, const Process& process, std::size_t p,
         } else {
             sorter.add_by_pass(
                 track, is_pin_thread(track, stages) ? &Trees::pin : &Trees::thread,
-                [](const Interval& interval) { return interval.iterator; });
+                [](const Interval& interval) { return interval.iterator; },
+                &sorter.other_thread(process, track));
         }
     }
 }
@@ -308,10 +324,9 @@ void close_worker(Breakdown& result) {
 
 }  // namespace
 
-std::vector<Breakdown> break_down(const Run& run, std::span<const Pass> passes,
-                                  const PhaseGroups& groups,
-                                  std::span<const StepSeries> series,
-                                  std::span<const std::int64_t> worker_life_ns) {
+Breakdowns break_down(const Run& run, std::span<const Pass> passes,
+                      const PhaseGroups& groups, std::span<const StepSeries> series,
+                      std::span<const std::int64_t> worker_life_ns) {
     const StageNumbers stages(run);
     const Anchors anchors = find_anchors(passes, groups, series);
     Sorter sorter(run, groups);
@@ -323,9 +338,10 @@ std::vector<Breakdown> break_down(const Run& run, std::span<const Pass> passes,
             sort_main(sorter, process, p, anchors, stages);
         }
     }
-    std::vector<Breakdown> results(groups.groups.size());
-    for (std::size_t g = 0; g < results.size(); ++g) {
-        Breakdown& result = results[g];
+    Breakdowns results;
+    results.of_group.resize(groups.groups.size());
+    for (std::size_t g = 0; g < results.of_group.size(); ++g) {
+        Breakdown& result = results.of_group[g];
         Trees& trees = sorter.trees()[g];
         measure_wall(result, passes, groups.groups[g]);
         result.worker_life_ns = worker_life_ns[g];
@@ -339,6 +355,12 @@ std::vector<Breakdown> break_down(const Run& run, std::span<const Pass> passes,
             trees.worker_sender.rows(Where::worker, result.worker_life_ns);
         result.pin = trees.pin.rows(Where::pin, result.wall_ns);
         result.thread = trees.thread.rows(Where::thread, result.wall_ns);
+    }
+    for (auto& [key, tree] : sorter.other_threads()) {
+        if (!tree.empty()) {
+            results.other_threads.push_back(
+                {key.first, key.second, tree.rows(Where::thread, 0)});
+        }
     }
     return results;
 }

@@ -34,13 +34,25 @@ struct Breakdown {
     std::int64_t worker_life_ns = 0;  // lives of workers spent on the group
 };
 
+/// Stages of threads that run no loop and work for none: of training processes, and of
+/// other children of theirs. Threads of one name are one.
+struct OtherThread {
+    Role role = Role::main;
+    std::string thread;
+    std::vector<StageRow> rows;  // shares are 0: there is no whole
+};
+
+struct Breakdowns {
+    std::vector<Breakdown> of_group;
+    std::vector<OtherThread> other_threads;
+};
+
 /// One breakdown for each group of `groups`, in its order; `series` likewise.
 /// `worker_life_ns` has the summed worker lives of each group.
 ///
 /// Pure; O(n) in the number of intervals.
-std::vector<Breakdown> break_down(const Run& run, std::span<const Pass> passes,
-                                  const PhaseGroups& groups,
-                                  std::span<const StepSeries> series,
-                                  std::span<const std::int64_t> worker_life_ns);
+Breakdowns break_down(const Run& run, std::span<const Pass> passes,
+                      const PhaseGroups& groups, std::span<const StepSeries> series,
+                      std::span<const std::int64_t> worker_life_ns);
 
 }  // namespace metatrain_timing::analyzer

@@ -70,17 +70,6 @@ UnusedPasses sum_up_unused(const Run& run, const PhaseGroups& groups, std::size_
 
 // Where a mistake in reading the report would be likely otherwise.
 void add_warnings(Report& report) {
-    std::int64_t dropped = 0;
-    for (const ProcessLives& process : report.processes) {
-        dropped += process.dropped;
-    }
-    if (dropped > 0) {
-        report.warnings.push_back(
-            {"records_dropped",
-             std::to_string(dropped) +
-                 " records were lost to full buffers; what they would "
-                 "explain is shown as unattributed"});
-    }
     for (const Process& process : report.run->processes) {
         for (const Warning& problem : process.health) {
             const bool known = std::any_of(
@@ -157,7 +146,7 @@ Report make_report(const Run& run) {
         phase.loaders = loaders_of_one_rank(run, group);
         phase.rank_count = count_ranks(run, passes, group);
         phase.steps = std::move(series[g]);
-        phase.time = std::move(breakdowns[g]);
+        phase.time = std::move(breakdowns.of_group[g]);
         phase.wait_causes = std::move(causes[g]);
         phase.workers = std::move(workers[g]);
         phase.counters = std::move(rates[g]);
@@ -166,6 +155,7 @@ Report make_report(const Run& run) {
     }
     put_main_phase_first(report.phases);
     report.run_time = measure_run_time(run, passes, groups);
+    report.other_threads = std::move(breakdowns.other_threads);
     report.processes = list_processes(run);
     report.warnings = run.warnings;
     add_warnings(report);

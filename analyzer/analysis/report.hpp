@@ -52,6 +52,7 @@ struct Report {
     std::vector<PhaseReport> phases;  // the one the verdict is about first
     std::vector<UnusedPasses> unused;
     RunTime run_time;
+    std::vector<OtherThread> other_threads;
     std::vector<ProcessLives> processes;
     Verdict verdict;
     std::vector<Warning> warnings;  // of loading, recording and analysis

@@ -135,7 +135,9 @@ void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
         warnings.push_back(
             {"records_dropped",
              counted(dropped, "record") + " lost since a buffer was full, in " +
-                 counted(processes, "process") + ": totals are too small"});
+                 counted(processes, "process") +
+                 ": totals are too small, and what they would explain is shown as "
+                 "unattributed"});
     }
     for (const auto& [problem, count] : problems) {
         const auto& [code, text] = problem;

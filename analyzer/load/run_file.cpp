@@ -144,6 +144,17 @@ bool has_bytes(const std::string& path) {
     return !error && size > 0;
 }
 
+// A pipe in the place of a journal would be waited for, a device read without an end.
+void refuse_odd_companions(const std::string& path) {
+    for (const char* suffix : {"-journal", "-wal", "-shm", ".lock"}) {
+        std::error_code error;
+        const fs::file_status status = fs::status(path + suffix, error);
+        if (fs::exists(status) && !fs::is_regular_file(status)) {
+            throw Error(path + suffix + " beside it is not a file");
+        }
+    }
+}
+
 void copy_to(const std::string& from, const fs::path& to) {
     std::error_code error;
     fs::copy_file(from, to, error);
@@ -218,6 +229,7 @@ void RunFile::connect() {
     if (error) {
         throw Error("cannot be opened (" + error.message() + ")");
     }
+    refuse_odd_companions(real);
     live_ = is_being_recorded(real);
     if (!has_bytes(real)) {
         throw Error(live_ ? "empty so far" : "empty");

@@ -178,6 +178,24 @@ Json run_time_json(const RunTime& run_time) {
             {"rows", std::move(rows)}};
 }
 
+Json other_threads_json(const std::vector<OtherThread>& others) {
+    Json list = Json::array();
+    for (const OtherThread& other : others) {
+        Json stages = Json::array();
+        for (const StageRow& row : other.rows) {
+            stages.push_back({{"stage", row.stage},
+                              {"parent", text_or_null(row.parent)},
+                              {"level", row.level},
+                              {"calls", row.calls},
+                              {"total_s", seconds(row.total_ns)}});
+        }
+        list.push_back({{"role", to_string(other.role)},
+                        {"thread", other.thread},
+                        {"stages", std::move(stages)}});
+    }
+    return list;
+}
+
 Json processes_json(const Report& report) {
     Json list = Json::array();
     for (const ProcessLives& process : report.processes) {
@@ -238,6 +256,7 @@ Json report_json(const Report& report, const std::string& phase) {
             {"phases", std::move(phases)},
             {"unused", unused_json(report.unused)},
             {"run_time", run_time_json(report.run_time)},
+            {"other_threads", other_threads_json(report.other_threads)},
             {"processes", processes_json(report)},
             {"verdict", verdict_json(report)},
             {"warnings", warnings_json(report.warnings)}};

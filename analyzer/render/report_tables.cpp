@@ -545,6 +545,29 @@ std::optional<Table> run_time_table(const Report& report) {
     return table;
 }
 
+std::optional<Table> other_thread_table(const Report& report) {
+    double greatest_ns = 0;
+    for (const OtherThread& other : report.other_threads) {
+        for (const StageRow& row : other.rows) {
+            greatest_ns = std::max(greatest_ns, static_cast<double>(row.total_ns));
+        }
+    }
+    const TimeColumn time(greatest_ns, kSecond);
+    Table table({{"process"},
+                 {"thread"},
+                 {"stage"},
+                 {"calls", Align::right},
+                 {time.unit(), Align::right}});
+    for (const OtherThread& other : report.other_threads) {
+        for (const StageRow& row : other.rows) {
+            table.add_row({std::string(to_string(other.role)), other.thread,
+                           stage_cell(row), std::to_string(row.calls),
+                           time.cell(static_cast<double>(row.total_ns))});
+        }
+    }
+    return table.row_count() == 0 ? std::nullopt : std::optional<Table>(table);
+}
+
 std::string ending_cell(const ProcessLives& process) {
     if (process.alive) {
         return "running";

@@ -40,6 +40,9 @@ std::optional<Table> other_phase_table(const Report& report, std::size_t skip,
 /// What the training processes spent their lives on.
 std::optional<Table> run_time_table(const Report& report);
 
+/// Stages of threads and of other child processes that run no loop and work for none.
+std::optional<Table> other_thread_table(const Report& report);
+
 std::optional<Table> process_table(const Report& report, bool verbose);
 
 /// All stages of one phase with totals, for CSV and Markdown: no cell is rounded to a

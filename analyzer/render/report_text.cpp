@@ -61,6 +61,8 @@ class TextReport {
                     other_phase_table(report_, full.size(), view_.verbose));
             section("THE WHOLE RUN", run_time_table(report_),
                     "unattributed: imports, set-up and whatever is in no loop");
+            section("OTHER THREADS", other_thread_table(report_),
+                    "stages that belong to no loop");
         }
         section("PROCESSES", process_table(report_, view_.verbose));
         environment();

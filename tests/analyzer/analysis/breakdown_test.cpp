@@ -265,5 +265,49 @@ TEST(Breakdown, AnotherThreadOfTheTrainingProcessHasRowsOfItsOwn) {
     EXPECT_EQ(total_ms(time.main, "unattributed", "loader"), 10);
 }
 
+TEST(Breakdown, ThreadsThatServeNoLoopAreListedByTheirName) {
+    ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 1), "train");
+    builder.add(builder.main(), "loader", 0, 10, {pass, 0, 0});
+    builder.add(builder.main(), "step", 10, 30, {pass, 0, 0});
+    builder.add(builder.main(), "download", 2, 12, {}, "prefetcher");
+    builder.add(builder.main(), "unzip", 4, 8, {}, "prefetcher");
+    builder.add(builder.main(), "download", 12, 15, {}, "prefetcher");
+    const auto run = builder.build();
+    const Report report = make_report(run);
+
+    ASSERT_EQ(report.other_threads.size(), 1U);
+    const OtherThread& other = report.other_threads.front();
+    EXPECT_EQ(other.role, Role::main);
+    EXPECT_EQ(other.thread, "prefetcher");
+    expect_closed(other.rows);
+    EXPECT_EQ(row(other.rows, "download").calls, 2);
+    EXPECT_EQ(total_ms(other.rows, "download"), 13);
+    EXPECT_EQ(total_ms(other.rows, "unzip", "download"), 4);
+    EXPECT_TRUE(report.phases.at(0).time.thread.empty());
+}
+
+TEST(Breakdown, WhatNeverEndedClosesOverItsParts) {
+    ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 1), "train");
+    builder.add(builder.main(), "loader", 0, 10, {pass, 0, 0});
+    builder.add(builder.main(), "step", 10, 30, {pass, 0, 0});
+    builder.add(builder.main(), "read", 2, 9, {pass, 0}, "helper");
+    builder.add(builder.main(), "read", 12, 17, {pass, 1}, "helper");
+    auto run = builder.build();
+    for (Interval& interval : run.processes.front().tracks.at(1).intervals) {
+        interval.depth = 1;  // in something that was still open when recording ended
+    }
+    const Report report = make_report(run);
+
+    const std::vector<StageRow>& rows = report.phases.at(0).time.thread;
+    expect_closed(rows);
+    EXPECT_EQ(total_ms(rows, "unfinished"), 12);
+    EXPECT_EQ(total_ms(rows, "read", "unfinished"), 12);
+    EXPECT_EQ(total_ms(rows, "unattributed", "unfinished"), 0);
+}
+
 }  // namespace
 }  // namespace metatrain_timing::analyzer

@@ -254,20 +254,17 @@ TEST(Report, PutsLivesThatEndedAlikeTogether) {
     EXPECT_EQ(report.processes[2].open_stage, "collate");
 }
 
-TEST(Report, WarnsOfRecordsThatWereDroppedAndOfStoredProblems) {
+TEST(Report, WarnsOfEachStoredProblemOnce) {
     ModelBuilder builder;
     add_turns(builder,
               builder.iterator(builder.loader(builder.main(), "a", 0), "train"), 0, 1);
-    builder.run().processes.front().dropped_count = 12;
     builder.run().processes.front().health = {{"disk_full", "the disk was full"},
                                               {"disk_full", "the disk was full"}};
     const auto run = builder.build();
     const Report report = make_report(run);
 
-    ASSERT_THAT(report.warnings, SizeIs(2));
-    EXPECT_EQ(report.warnings[0].code, "records_dropped");
-    EXPECT_EQ(report.warnings[0].text.substr(0, 10), "12 records");
-    EXPECT_EQ(report.warnings[1].code, "disk_full");
+    ASSERT_THAT(report.warnings, SizeIs(1));
+    EXPECT_EQ(report.warnings[0].code, "disk_full");
 }
 
 TEST(Report, OfARunWithoutLoopsHasNoPhases) {

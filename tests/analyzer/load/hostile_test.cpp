@@ -1,6 +1,7 @@
 // Files from strangers: nothing in them runs, writes or takes the place of a table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <metatrain_timing/analyzer/analyzer.hpp>
 
@@ -47,6 +48,18 @@ TEST(Hostile, WhatOnlyLooksLikeATableIsRefused) {
         RunBuilder(folder / "run.db").execute(change.sql);
         EXPECT_THAT(error_of(folder / "run.db"), HasSubstr(change.reason))
             << change.sql;
+    }
+}
+
+TEST(Hostile, APipeInThePlaceOfAJournalIsNotWaitedFor) {
+    for (const char* suffix : {"-journal", "-wal", "-shm", ".lock"}) {
+        const TempFolder folder;
+        write_main(folder / "run.db");
+        const std::string pipe = (folder / "run.db").string() + suffix;
+        ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+        EXPECT_THAT(
+            error_of(folder / "run.db"),
+            HasSubstr(std::string("run.db") + suffix + " beside it is not a file"));
     }
 }
 
