@@ -1,4 +1,5 @@
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/child_process.hpp"
 #include "tests/support/query.hpp"
@@ -435,6 +437,56 @@ TEST_F(TroubleTest, ACopyMadeByTheTrainingItselfDoesNoHarm) {
     EXPECT_EQ(query(database, "PRAGMA integrity_check"), Rows{"ok"});
     EXPECT_EQ(query(database, "SELECT stage FROM v_interval ORDER BY interval_id"),
               (Rows{"before", "after"}));
+}
+
+TEST_F(TroubleTest, AFileThatIsRenamedTakesItsRowsAlong) {
+    const fs::path database = folder_ / "run.db";
+    const auto result = in_child([&] {
+        start({.database = database});
+        record("before");
+        flush();
+        fs::rename(database, folder_ / "old.db");
+        record("after");
+        stop();
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(line_count(result.errors), 1) << result.errors;
+    EXPECT_EQ(query(folder_ / "old.db", "SELECT stage FROM v_interval"),
+              Rows{"before"});
+    EXPECT_EQ(query(database, "SELECT stage FROM v_interval"), Rows{"after"});
+    EXPECT_EQ(query(database, "SELECT code FROM health"), Rows{"file_lost"});
+}
+
+// As daemons do, and os.closerange(): what we had open is the program's file next.
+TEST_F(TroubleTest, AProgramThatClosesOurFilesKeepsItsOwnClean) {
+    const fs::path database = folder_ / "run.db";
+    const fs::path own = folder_ / "own";
+    const auto result = in_child([&] {
+        start({.database = database});
+        record("before");
+        flush();
+        constexpr int kMost = 64;
+        for (int descriptor = 3; descriptor < kMost; ++descriptor) {
+            close(descriptor);
+        }
+        for (int descriptor = 3; descriptor < kMost; ++descriptor) {
+            EXPECT_EQ(open(own.c_str(), O_RDWR | O_CREAT, 0600), descriptor);
+        }
+        record("waits in the ring");
+        flush();
+        EXPECT_FALSE(recording());
+        record("too late");
+        std::thread([] { record("of another thread"); }).join();
+        stop();
+        EXPECT_EQ(fs::file_size(own), 0U);
+        EXPECT_GE(fcntl(kMost - 1, F_GETFD), 0);
+    });
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(line_count(result.errors), 1) << result.errors;
+    recover(database);
+    EXPECT_EQ(query(database, "PRAGMA integrity_check"), Rows{"ok"});
+    EXPECT_EQ(query(database, "SELECT stage FROM v_interval ORDER BY interval_id"),
+              (Rows{"before", "waits in the ring"}));
 }
 
 TEST_F(TroubleTest, OddPathsAreTakenAsTheyAre) {

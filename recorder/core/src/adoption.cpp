@@ -73,7 +73,8 @@ void complete_names(const Harvest& harvest, Names& stages, Names& counters) {
     };
     for (std::uint64_t position = harvest.from; position != harvest.to; ++position) {
         const Record& record = harvest.ring->at(position);
-        complete(record.label.kind == RecordKind::counter ? counters : stages, record.label.name);
+        complete(record.label.kind == RecordKind::counter ? counters : stages,
+                 record.label.name);
     }
     for (std::uint32_t depth = 0; depth < OpenStack::kMaxDepth; ++depth) {
         if (const auto frame = harvest.open->peek(depth)) {

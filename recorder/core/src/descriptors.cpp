@@ -16,11 +16,30 @@ int open_above_streams(const char* path, int flags, mode_t mode) noexcept {
     return moved;
 }
 
+std::optional<FileIdentity> identity_of(int descriptor) noexcept {
+    struct stat info{};
+    return fstat(descriptor, &info) == 0
+               ? std::optional<FileIdentity>({info.st_dev, info.st_ino})
+               : std::nullopt;
+}
+
+std::optional<FileIdentity> identity_of(const char* path) noexcept {
+    struct stat info{};
+    return lstat(path, &info) == 0
+               ? std::optional<FileIdentity>({info.st_dev, info.st_ino})
+               : std::nullopt;
+}
+
+std::optional<FileIdentity> identity_behind(const char* path) noexcept {
+    struct stat info{};
+    return stat(path, &info) == 0
+               ? std::optional<FileIdentity>({info.st_dev, info.st_ino})
+               : std::nullopt;
+}
+
 bool names_the_same_file(const char* path, int descriptor) noexcept {
-    struct stat opened{};
-    struct stat named{};
-    return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 &&
-           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    const auto opened = identity_of(descriptor);
+    return opened && identity_of(path) == opened;
 }
 
 bool lock_whole_file(int descriptor) noexcept {

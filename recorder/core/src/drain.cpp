@@ -3,8 +3,9 @@
 #include <SQLiteCpp/Exception.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include <metatrain_timing/recorder/epoch.hpp>
 #include "recorder/core/src/adoption.hpp"
@@ -182,9 +183,9 @@ void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
         owned_.file.reset();
         descriptors_.clear();
     }
-    if (outcome == Outcome::done || failed()) {
+    if ((outcome == Outcome::done || failed()) && !keeps_ring_) {
         source_.store.remove();
-    } else {
+    } else if (!keeps_ring_) {
         say_what_is_left();
     }
     if (owned_.lock) {
@@ -225,6 +226,10 @@ bool Drain::write(bool last) {
     if (database_.empty()) {
         source_.threads.release(harvests);
         return true;
+    }
+    if (!has_its_descriptors()) {
+        give_up_file();
+        return false;
     }
     if (owned_.file && !owned_.file->is_in_place()) {
         lose_file("was removed or taken over while it was written");
@@ -318,6 +323,7 @@ void Drain::lose_file(const std::string& why) {
     source_.complaints.say(lost_);
     source_.definitions.add_problem({monotonic_ns(), "file_lost", lost_});
     source_.definitions.mark_all();
+    owned_.file->save_if_renamed();
     owned_.file.reset();
     if (owned_.lock) {
         owned_.lock->remove();
@@ -349,28 +355,39 @@ void Drain::look_for_another_file() noexcept {
 
 // After the first transaction all files that SQLite keeps open are there.
 void Drain::note_descriptors() {
-    for (const int number : platform::open_descriptors()) {
-        struct stat opened{};
-        if (fstat(number, &opened) != 0) {
-            continue;
-        }
+    for (const int descriptor : platform::open_descriptors()) {
+        const auto file = identity_of(descriptor);
         for (const char* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) {
-            struct stat named{};
             const std::string name = owned_.file->path().string() + suffix;
-            if (stat(name.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
-                named.st_ino == opened.st_ino) {
-                descriptors_.push_back({number, opened.st_dev, opened.st_ino});
+            if (file && identity_behind(name.c_str()) == file) {
+                descriptors_.push_back({descriptor, *file});
             }
         }
     }
 }
 
+// A program may close every descriptor it does not know (os.closerange, daemons) and
+// open files of its own: SQLite would write its pages into those.
+bool Drain::has_its_descriptors() const noexcept {
+    return std::all_of(descriptors_.begin(), descriptors_.end(),
+                       [](const OpenedFile& opened) { return opened.is_still_open(); });
+}
+
+// Nothing is closed that may be the program's by now. The locks are gone too, so that
+// who looks at the run next takes this process for dead and saves what its ring file
+// has.
+void Drain::give_up_file() noexcept {
+    static_cast<void>(owned_.file.release());
+    owned_.lock.reset();
+    descriptors_.clear();
+    keeps_ring_ = true;
+    fail("the program closed the files of its recording: nothing more is recorded");
+}
+
 void Drain::close_inherited_descriptors() const noexcept {
-    for (const FileDescriptor& descriptor : descriptors_) {
-        struct stat opened{};
-        if (fstat(descriptor.number, &opened) == 0 &&
-            opened.st_dev == descriptor.device && opened.st_ino == descriptor.inode) {
-            close(descriptor.number);
+    for (const OpenedFile& opened : descriptors_) {
+        if (opened.is_still_open()) {
+            close(opened.descriptor);
         }
     }
 }

@@ -87,13 +87,6 @@ class Drain {
     void close_inherited_descriptors() const noexcept;
 
   private:
-    /// A descriptor and the file it is of: the number alone may mean another by now.
-    struct FileDescriptor {
-        int number;
-        dev_t device;
-        ino_t inode;
-    };
-
     enum class Outcome { done, retry_soon, retry_later };
 
     void run() noexcept;
@@ -108,6 +101,8 @@ class Drain {
     void look_for_another_file() noexcept;
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
     void note_descriptors();
+    bool has_its_descriptors() const noexcept;
+    void give_up_file() noexcept;
     Outcome note_failure(int code, const std::string& text) noexcept;
     void fail(const std::string& sentence) noexcept;
 
@@ -125,8 +120,9 @@ class Drain {
     std::int64_t next_adoption_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;
     int last_failure_ = 0;
-    std::int64_t busy_since_ns_ = 0;  // 0: it is not
-    std::vector<FileDescriptor> descriptors_;
+    std::int64_t busy_since_ns_ = 0;       // 0: it is not
+    std::vector<OpenedFile> descriptors_;  // of the file and what lies beside it
+    bool keeps_ring_ = false;              // for who finds it
 
     mutable std::mutex path_mutex_;
     std::filesystem::path path_;

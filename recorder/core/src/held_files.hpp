@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "recorder/core/src/descriptors.hpp"
+
 namespace metatrain_timing::detail {
 
 /// The files that this process has locked. To open and close one of them
@@ -16,9 +18,9 @@ namespace metatrain_timing::detail {
 /// Takes no lock that a fork could catch; a forked child holds none of its parent's.
 class HeldFiles {
   public:
-    void add(int descriptor) noexcept;
-    void remove(int descriptor) noexcept;
-    bool contains(const std::filesystem::path& path) const noexcept;
+    void add(const FileIdentity& file) noexcept;
+    void remove(const FileIdentity& file) noexcept;
+    bool contains(const std::filesystem::path& path) noexcept;
 
   private:
     // A process has one or two at a time. An entry without owner is free.
@@ -27,6 +29,8 @@ class HeldFiles {
         std::atomic<std::uint64_t> device{0};
         std::atomic<std::uint64_t> inode{0};
     };
+    Entry* find(const FileIdentity& file) noexcept;
+
     std::array<Entry, 32> entries_;
 };
 

@@ -173,7 +173,8 @@ CounterId counter(std::string_view name) noexcept {
     }
 }
 
-// The usual case of `begin` and `end` calls nothing; everything else is behind one jump.
+// The usual case of `begin` and `end` calls nothing; everything else is behind one
+// jump.
 OpenInterval begin(StageId stage) noexcept {
     ThreadState* const state = settled_state();
     std::int64_t now_ns = 0;
@@ -238,11 +239,10 @@ void add(StageId stage, std::int64_t start_ns, std::int64_t end_ns,
         state->drop();
         return;
     }
-    append(*state,
-           {start_ns,
-            static_cast<std::uint64_t>(end_ns - start_ns),
-            {detail::pack(where), static_cast<std::uint16_t>(stage),
-             static_cast<std::uint8_t>(depth), RecordKind::interval}});
+    append(*state, {start_ns,
+                    static_cast<std::uint64_t>(end_ns - start_ns),
+                    {detail::pack(where), static_cast<std::uint16_t>(stage),
+                     static_cast<std::uint8_t>(depth), RecordKind::interval}});
 }
 
 void count(CounterId counter, double value) noexcept {

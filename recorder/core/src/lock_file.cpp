@@ -35,7 +35,7 @@ LockFile::Attempt LockFile::open(const std::filesystem::path& path, int flags,
     if (descriptor < 0) {
         return {Outcome::unwritable, std::nullopt};
     }
-    LockFile lock(path, descriptor);
+    LockFile lock(path, {descriptor, identity_of(descriptor).value_or(FileIdentity{})});
     if (!lock_whole_file(descriptor)) {
         const bool taken = errno == EACCES || errno == EAGAIN;
         return {taken ? Outcome::taken : Outcome::unsupported, std::nullopt};
@@ -43,7 +43,7 @@ LockFile::Attempt LockFile::open(const std::filesystem::path& path, int flags,
     if (!names_the_same_file(path.c_str(), descriptor)) {
         return {Outcome::replaced, std::nullopt};
     }
-    held_files.add(descriptor);
+    held_files.add(lock.opened_.file);
     return {Outcome::locked, std::move(lock)};
 }
 
@@ -63,12 +63,12 @@ LockFile::Attempt LockFile::acquire(const std::filesystem::path& path,
 }
 
 LockFile::LockFile(LockFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {
+    : path_(std::move(other.path_)), opened_(std::exchange(other.opened_, {})) {
 }
 
 LockFile& LockFile::operator=(LockFile&& other) noexcept {
     std::swap(path_, other.path_);
-    std::swap(descriptor_, other.descriptor_);
+    std::swap(opened_, other.opened_);
     return *this;
 }
 
@@ -77,15 +77,16 @@ LockFile::~LockFile() {
 }
 
 void LockFile::let_go() noexcept {
-    if (descriptor_ >= 0) {
-        held_files.remove(descriptor_);
-        close(descriptor_);
-        descriptor_ = -1;
+    held_files.remove(opened_.file);
+    if (opened_.is_still_open()) {
+        close(opened_.descriptor);
     }
+    opened_ = {};
 }
 
 void LockFile::remove() noexcept {
-    if (descriptor_ >= 0 && names_the_same_file(path_.c_str(), descriptor_)) {
+    if (opened_.is_still_open() &&
+        names_the_same_file(path_.c_str(), opened_.descriptor)) {
         unlink(path_.c_str());
     }
     let_go();

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "recorder/core/src/descriptors.hpp"
+
 namespace metatrain_timing::detail {
 
 /// A file that this process has locked: a classic fcntl lock on all of it.
@@ -46,15 +48,19 @@ class LockFile {
     void remove() noexcept;
 
     const std::filesystem::path& path() const noexcept { return path_; }
-    int descriptor() const noexcept { return descriptor_; }
+    /// -1 where it was let go, or where the program closed it: the number may be that
+    /// of another file then.
+    int descriptor() const noexcept {
+        return opened_.is_still_open() ? opened_.descriptor : -1;
+    }
 
   private:
-    LockFile(std::filesystem::path path, int descriptor)
-        : path_(std::move(path)), descriptor_(descriptor) {}
+    LockFile(std::filesystem::path path, const OpenedFile& opened)
+        : path_(std::move(path)), opened_(opened) {}
     void let_go() noexcept;
 
     std::filesystem::path path_;
-    int descriptor_;  // -1: let go
+    OpenedFile opened_;  // without a descriptor: let go
 };
 
 }  // namespace metatrain_timing::detail

@@ -99,8 +99,8 @@ class OpenStack {
         OpenFrame frame;
         frame.serial = slot.serial.load(order);
         frame.start_ns = slot.start_ns.load(order);
-        frame.label =
-            std::bit_cast<Label>(Words{slot.label[0].load(order), slot.label[1].load(order)});
+        frame.label = std::bit_cast<Label>(
+            Words{slot.label[0].load(order), slot.label[1].load(order)});
         if (frame.has_cpu()) {
             frame.cpu_start_ns = slot.cpu_start_ns.load(order);
         }

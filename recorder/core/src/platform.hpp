@@ -47,8 +47,8 @@ pid_t parent_of(pid_t pid);
 /// cannot be seen. Its value is not looked at.
 std::optional<bool> started_with_variable(pid_t pid, std::string_view name);
 
-/// Whether the CPU's counter runs at one rate, in all cores and when they sleep, and the
-/// kernel keeps its own time by it.
+/// Whether the CPU's counter runs at one rate, in all cores and when they sleep, and
+/// the kernel keeps its own time by it.
 bool trusts_ticks() noexcept;
 
 /// CPUs the process may run on by affinity; nothing if unknown.

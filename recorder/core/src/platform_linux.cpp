@@ -180,7 +180,8 @@ std::optional<bool> started_with_variable(pid_t pid, std::string_view name) {
 
 bool trusts_ticks() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
-    // "Invariant TSC": leaf 8000_0007H, bit 8 of EDX (Intel SDM 3, 18.17.1; AMD APM 3, E.4.6).
+    // "Invariant TSC": leaf 8000_0007H, bit 8 of EDX (Intel SDM 3, 18.17.1; AMD APM 3,
+    // E.4.6).
     unsigned int eax = 0;
     unsigned int ebx = 0;
     unsigned int ecx = 0;
@@ -189,8 +190,9 @@ bool trusts_ticks() noexcept {
         return false;
     }
     try {
-        return first_line_of("/sys/devices/system/clocksource/clocksource0/"
-                             "current_clocksource") == "tsc";
+        return first_line_of(
+                   "/sys/devices/system/clocksource/clocksource0/"
+                   "current_clocksource") == "tsc";
     } catch (...) {
         return false;
     }

@@ -570,6 +570,14 @@ void RunFile::write_killed() {
     run(update);
 }
 
+void RunFile::save_if_renamed() noexcept {
+    if (!file_.is_kept_by(identity(path_.native()))) {
+        statements_.reset();
+        sqlite3_wal_checkpoint_v2(database_.getHandle(), nullptr,
+                                  SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    }
+}
+
 void RunFile::make_self_contained() noexcept {
     statements_.reset();  // an unfinished statement would be a reader of our own
     try {

@@ -83,6 +83,10 @@ class RunFile {
     bool has_ended();
     void write_killed();
 
+    /// Where the file goes by another name by now, folds its WAL into it: that one
+    /// would not be found beside the new name.
+    void save_if_renamed() noexcept;
+
     /// Folds journals into the file, so that it can be copied alone. Where a reader is
     /// in the way, the last one to close does it.
     void make_self_contained() noexcept;

@@ -19,8 +19,8 @@ struct ThreadState {
     ThreadState(RingStore& owner, ThreadArea& memory) noexcept
         : store(owner), area(memory), ring(memory), open(memory.open) {}
 
-    /// The time of a record to come: never before that of the one before it, whatever the
-    /// clock does. The owner alone asks.
+    /// The time of a record to come: never before that of the one before it, whatever
+    /// the clock does. The owner alone asks.
     std::int64_t now_ns() noexcept { return not_before_last(tick_clock.now_ns()); }
     std::int64_t not_before_last(std::int64_t ns) noexcept {
         last_ns = std::max(last_ns, ns);
