@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <exception>
 #include <map>
 #include <metatrain_timing/analyzer/analyzer.hpp>
@@ -111,6 +113,29 @@ void warn_about_rows(const IntervalProblems& problems, std::int64_t small_rows,
     }
 }
 
+// How much of a run that passed its size limit was kept one by one: the worst process.
+void warn_about_thinning(const Run& run, std::vector<Warning>& warnings) {
+    std::int64_t one_in = 1;
+    for (const Process& process : run.processes) {
+        for (const auto& [key, value] : process.environment) {
+            std::int64_t number = 0;
+            if (key == "thinning.keeps_one_in" &&
+                std::from_chars(value.data(), value.data() + value.size(), number).ec ==
+                    std::errc()) {
+                one_in = std::max(one_in, number);
+            }
+        }
+    }
+    if (one_in > 1) {
+        warnings.push_back(
+            {"thinned",
+             fmt::format("the run passed METATRAIN_TIMING_MAX_SIZE: about 1 in "
+                         "{} of its batches is kept one by one, and is what is "
+                         "shown; v_stage_summary has the exact sums of all",
+                         one_in)});
+    }
+}
+
 void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
     std::int64_t dropped = 0;
     std::int64_t processes = 0;
@@ -167,6 +192,7 @@ Run load_run(const std::string& path, const std::string& run) {
     warn_about_rows(problems, small_rows, loaded.warnings);
     warn_about_missing_files(loaded, loaded.warnings);
     warn_about_processes(loaded, loaded.warnings);
+    warn_about_thinning(loaded, loaded.warnings);
     loaded.files = std::move(opened.statuses);
     return std::move(assembled.run);
 }

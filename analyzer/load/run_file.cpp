@@ -83,7 +83,7 @@ struct Expected {
 
 // What the reading statements use. A table of these names with other or with computed
 // columns, a view or a virtual table is none that a recorder wrote.
-constexpr std::array<Expected, 13> kExpected{{
+constexpr std::array<Expected, 15> kExpected{{
     {"run", "id uuid job attempt started_unix_ns command cwd host"},
     {"process",
      "id run_id uuid parent_uuid role rank world_size worker_id loader_id pid"
@@ -102,8 +102,11 @@ constexpr std::array<Expected, 13> kExpected{{
     {"interval",
      "id track_id stage_id start_ns dur_ns depth step iterator_id batch cpu_ns"},
     {"open_interval", "id track_id stage_id start_ns depth step iterator_id batch"},
+    {"interval_total",
+     "id track_id parent_id stage_id iterator_id calls total_ns cpu_ns cpu_wall_ns"},
     {"counter_name", "id name"},
     {"counter", "id track_id name_id at_ns value step iterator_id batch"},
+    {"counter_total", "id track_id name_id iterator_id calls value"},
 }};
 
 std::set<std::string> split(std::string_view words) {

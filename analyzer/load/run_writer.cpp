@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <metatrain_timing/schema/sql.hpp>
 #include <metatrain_timing/version.hpp>
 #include <optional>
@@ -300,6 +301,8 @@ void RunWriter::copy_rows(const Database& in, std::size_t index) {
     copy_intervals(in, ids);
     copy_open_intervals(in, ids);
     copy_counters(in, ids);
+    copy_interval_totals(in, ids);
+    copy_counter_totals(in, ids);
 }
 
 void RunWriter::copy_process_rows(const Database& in, const Ids& ids) {
@@ -436,6 +439,54 @@ void RunWriter::copy_counters(const Database& in, const Ids& ids) {
             bind_column(out, 5, row, 4);
             out.bind(6, to.iterator);
             bind_column(out, 7, row, 6);
+            out.run();
+        }
+    }
+}
+
+// A parent has a smaller id than its parts, so it is copied before them.
+void RunWriter::copy_interval_totals(const Database& in, const Ids& ids) {
+    Statement row = in.prepare(
+        "SELECT track_id, stage_id, id, parent_id, iterator_id, calls, total_ns, "
+        "cpu_ns,"
+        " cpu_wall_ns FROM main.interval_total NOT INDEXED ORDER BY id");
+    Statement out = out_.prepare(schema::statement("insert_interval_total"));
+    std::map<std::int64_t, std::int64_t> copies;
+    while (row.step()) {
+        const RowIds to =
+            row_ids(row, 4, ids.tracks, ids.stages, ids.iterators, skipped_count_);
+        const auto parent_id = row.maybe_integer(3);
+        const auto parent = copies.find(parent_id.value_or(0));
+        if (to.track < 0 || (parent_id && parent == copies.end())) {
+            continue;
+        }
+        out.bind(1, std::int64_t{to.track});
+        out.bind(2, parent_id ? std::optional(parent->second) : std::nullopt);
+        out.bind(3, std::int64_t{to.name});
+        out.bind(4, to.iterator);
+        for (int column = 5; column < 9; ++column) {
+            bind_column(out, column, row, column);
+        }
+        out.step();
+        copies[row.integer(2)] = out.integer(0);
+        out.reset();
+    }
+}
+
+void RunWriter::copy_counter_totals(const Database& in, const Ids& ids) {
+    Statement row = in.prepare(
+        "SELECT track_id, name_id, iterator_id, calls, value"
+        " FROM main.counter_total NOT INDEXED ORDER BY id");
+    Statement out = out_.prepare(schema::statement("insert_counter_total"));
+    while (row.step()) {
+        const RowIds to = row_ids(row, 2, ids.tracks, ids.counter_names, ids.iterators,
+                                  skipped_count_);
+        if (to.track >= 0 && std::isfinite(row.real(4))) {
+            out.bind(1, std::int64_t{to.track});
+            out.bind(2, std::int64_t{to.name});
+            out.bind(3, to.iterator);
+            out.bind(4, row.integer(3));
+            out.bind(5, row.real(4));
             out.run();
         }
     }

@@ -68,6 +68,8 @@ class RunWriter {
     void copy_intervals(const Database& in, const Ids& ids);
     void copy_open_intervals(const Database& in, const Ids& ids);
     void copy_counters(const Database& in, const Ids& ids);
+    void copy_interval_totals(const Database& in, const Ids& ids);
+    void copy_counter_totals(const Database& in, const Ids& ids);
     void copy_process_rows(const Database& in, const Ids& ids);
 
     const Database& out_;

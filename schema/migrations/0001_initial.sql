@@ -248,6 +248,30 @@ CREATE TABLE open_interval (
     batch       INTEGER
 ) STRICT;
 
+-- interval_total: sums of intervals that are not in `interval`: a run that passes its size
+-- limit keeps some of its batches and steps one by one, and only these of the others.
+-- Rows are a tree, as the intervals were nested; several rows may be the same node.
+--   id           INTEGER  row id, above that of its parent
+--   track_id     INTEGER  where
+--   parent_id    INTEGER  the row of what enclosed them, NULL at the top
+--   stage_id     INTEGER  what
+--   iterator_id  INTEGER  as in `interval`
+--   calls        INTEGER  how many; 0 where only parts of theirs are left out
+--   total_ns     INTEGER  sum of their lengths, children included
+--   cpu_ns       INTEGER  sum of CPU time of those that measured it, NULL where none did
+--   cpu_wall_ns  INTEGER  sum of the lengths of those
+CREATE TABLE interval_total (
+    id          INTEGER PRIMARY KEY,
+    track_id    INTEGER NOT NULL REFERENCES track (id),
+    parent_id   INTEGER REFERENCES interval_total (id),
+    stage_id    INTEGER NOT NULL REFERENCES stage (id),
+    iterator_id INTEGER REFERENCES iterator (id),
+    calls       INTEGER NOT NULL,
+    total_ns    INTEGER NOT NULL,
+    cpu_ns      INTEGER,
+    cpu_wall_ns INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
 -- counter_name: a name of what is counted.
 --   id    INTEGER  row id
 --   name  TEXT     e.g. 'structures', 'atoms'
@@ -274,4 +298,20 @@ CREATE TABLE counter (
     step        INTEGER,
     iterator_id INTEGER REFERENCES iterator (id),
     batch       INTEGER
+) STRICT;
+
+-- counter_total: sums of counted values that are not in `counter`, as `interval_total`.
+--   id           INTEGER  row id
+--   track_id     INTEGER  where they were counted
+--   name_id      INTEGER  what, see counter_name
+--   iterator_id  INTEGER  as in `interval`
+--   calls        INTEGER  how many
+--   value        REAL     sum of the amounts added
+CREATE TABLE counter_total (
+    id          INTEGER PRIMARY KEY,
+    track_id    INTEGER NOT NULL REFERENCES track (id),
+    name_id     INTEGER NOT NULL REFERENCES counter_name (id),
+    iterator_id INTEGER REFERENCES iterator (id),
+    calls       INTEGER NOT NULL,
+    value       REAL NOT NULL
 ) STRICT;

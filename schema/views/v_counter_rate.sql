@@ -22,7 +22,9 @@ SELECT counted.run AS run,
 FROM (
     SELECT run.uuid AS run, _iterator.phase AS phase, _iterator.loader AS loader,
            process.rank AS rank, counter_name.name AS counter, sum(counter.value) AS total
-    FROM counter
+    FROM (SELECT track_id, name_id, iterator_id, value FROM counter
+          UNION ALL
+          SELECT track_id, name_id, iterator_id, value FROM counter_total) AS counter
     JOIN counter_name ON counter_name.id = counter.name_id
     JOIN track ON track.id = counter.track_id
     JOIN process ON process.id = track.process_id

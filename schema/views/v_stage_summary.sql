@@ -1,6 +1,7 @@
 -- v_stage_summary: how often each stage ran and how long it took.
 --
--- One row per (run, phase, loader, rank, role, stage). Workers overlap the training
+-- One row per (run, phase, loader, rank, role, stage), of all intervals, those that a run
+-- left out beyond its size limit included (but for min_ns and max_ns). Workers overlap the training
 -- process: never add the two roles up.
 --   run       TEXT     uuid of the run
 --   phase     TEXT     as in v_interval
@@ -33,6 +34,12 @@ FROM (
            min(dur_ns) AS min_ns, max(dur_ns) AS max_ns, sum(cpu_ns) AS cpu_ns
     FROM interval
     GROUP BY track_id, stage_id, iterator_id
+    UNION ALL
+    SELECT track_id, stage_id, iterator_id, sum(calls), sum(total_ns), NULL, NULL,
+           sum(cpu_ns)
+    FROM interval_total
+    GROUP BY track_id, stage_id, iterator_id
+    HAVING sum(calls) > 0
 ) AS summed
 JOIN stage ON stage.id = summed.stage_id
 JOIN track ON track.id = summed.track_id

@@ -284,6 +284,22 @@ TEST(LoadRun, OpenIntervalsCountersFactsAndProblemsAreThere) {
                     warning("unknown_torch", "torch 9")));
 }
 
+TEST(LoadRun, ARunThatPassedItsSizeLimitSaysSo) {
+    const TempFolder folder;
+    {
+        RunBuilder file(folder / "run.db");
+        const Id process = file.process(file.run("run-1"), {.uuid = "main"});
+        file.fact(process, "thinning.keeps_one_in", "16");
+        file.interval(file.track(process), "step", 0, 10, {});
+    }
+    const auto run = load_run(folder / "run.db");
+    EXPECT_THAT(
+        run.warnings,
+        ElementsAre(warning("thinned",
+                            "the run passed METATRAIN_TIMING_MAX_SIZE: about 1 in "
+                            "16 of its batches")));
+}
+
 TEST(LoadRun, AWorkerOfTwoLoadersWithTheSameNumbersStaysWithItsOwner) {
     // two ranks, each with a loader and a pass number 1
     const TempFolder folder;

@@ -47,6 +47,44 @@ void expect_sound(const fs::path& path) {
     EXPECT_THAT(query(path, "PRAGMA journal_mode"), ElementsAre("delete"));
 }
 
+// Leaves out two calls of `step` (60 and 20 long) with one `optimizer` (30) in them.
+void add_totals(const fs::path& path) {
+    RunBuilder(path).execute(
+        "INSERT INTO interval_total (id, track_id, parent_id, stage_id, iterator_id,"
+        "  calls, total_ns)"
+        " SELECT 7, 1, NULL, id, 1, 2, 80 FROM stage WHERE name = 'step';"
+        "INSERT INTO interval_total (id, track_id, parent_id, stage_id, iterator_id,"
+        "  calls, total_ns, cpu_ns, cpu_wall_ns)"
+        " SELECT 9, 1, 7, id, 1, 1, 30, 25, 30 FROM stage WHERE name = 'optimizer';"
+        "INSERT INTO counter_name VALUES (1, 'atoms');"
+        "INSERT INTO counter VALUES (1, 1, 1, 100, 5.0, 0, 1, 0);"
+        "INSERT INTO counter_total VALUES (1, 1, 1, 1, 2, 7.5);");
+}
+
+TEST(Merge, SumsOfWhatWasLeftOutGoAlongAndAreInTheViews) {
+    const TempFolder folder;
+    write_training(folder / "run.db");
+    add_totals(folder / "run.db");
+    merge_to(folder / "run.db", "", folder / "all.db");
+    expect_sound(folder / "all.db");
+    for (const char* file : {"run.db", "all.db"}) {
+        EXPECT_THAT(
+            query(folder / file,
+                  "SELECT above.name, own.name, part.calls, part.total_ns, part.cpu_ns,"
+                  " part.cpu_wall_ns FROM interval_total AS part"
+                  " JOIN stage AS own ON own.id = part.stage_id"
+                  " LEFT JOIN interval_total AS whole ON whole.id = part.parent_id"
+                  " LEFT JOIN stage AS above ON above.id = whole.stage_id ORDER BY 3"),
+            ElementsAre("step|optimizer|1|30|25|30", "NULL|step|2|80|NULL|0"));
+        EXPECT_THAT(query(folder / file,
+                          "SELECT stage, calls, total_ns, max_ns FROM v_stage_summary"
+                          " WHERE role = 'main' AND stage <> 'loader' ORDER BY stage"),
+                    ElementsAre("optimizer|3|50|10", "step|4|140|30"));
+        EXPECT_THAT(query(folder / file, "SELECT total FROM v_counter_rate"),
+                    ElementsAre("12.5"));
+    }
+}
+
 TEST(Merge, StoredViewsAnswerForTheWholeRun) {
     const TempFolder folder;
     write_training(folder / "run.db");
