@@ -1,9 +1,12 @@
 #include <metatrain_timing/recorder/recorder.hpp>
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "recorder/core/src/clock.hpp"
 #include "recorder/core/src/recorder.hpp"
+#include "recorder/core/src/size_limit.hpp"
 #include "recorder/core/src/tick_clock.hpp"
 
 namespace metatrain_timing {
@@ -29,6 +32,17 @@ Options options_from_environment() noexcept {
     try {
         if (const char* const database = std::getenv("METATRAIN_TIMING_DB")) {
             options.database = database;
+        }
+        if (const char* const text = std::getenv("METATRAIN_TIMING_MAX_SIZE")) {
+            const auto bytes = detail::parse_size(text);
+            if (bytes) {
+                options.max_size_bytes = *bytes;
+            } else if (*text != '\0') {
+                note_problem("max_size",
+                             fmt::format("METATRAIN_TIMING_MAX_SIZE={}: no size like "
+                                         "'500 MB'; there is no limit",
+                                         text));
+            }
         }
     } catch (...) {
         options.database.clear();

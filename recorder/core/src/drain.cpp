@@ -29,6 +29,9 @@ constexpr std::chrono::milliseconds kRetrySoon{10};     // a reader in the way
 constexpr std::int64_t kAdoptionPeriodNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kAdoptionPatience{500};
 constexpr std::int64_t kBusyPatienceNs = 1'000'000'000;
+constexpr std::int64_t kThinningNs = 20'000'000;  // of a period, at most
+constexpr std::int64_t kLastThinningNs = 500'000'000;
+constexpr std::size_t kThinnedRows = 4000;  // in one transaction
 
 bool is_busy(int code) {
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
@@ -50,11 +53,12 @@ const char* code_name(int code) {
 }  // namespace
 
 Drain::Drain(const DrainSource& source, std::uint64_t life,
-             std::filesystem::path database, ProcessRow process)
+             std::filesystem::path database, ProcessRow process, SizeLimit size_limit)
     : source_(source),
       life_(life),
       database_(std::move(database)),
-      process_(std::move(process)) {
+      process_(std::move(process)),
+      size_limit_(std::move(size_limit)) {
 }
 
 bool Drain::start_thread() noexcept {
@@ -219,7 +223,11 @@ Drain::Outcome Drain::pass(bool last) noexcept {
 }
 
 bool Drain::write(bool last) {
-    const auto harvests = source_.threads.harvest(life_, source_.totals);
+    using Frames = ThreadRegistry::Frames;
+    const auto harvests = source_.threads.harvest(life_, source_.totals,
+                                                  !is_thinned_ ? Frames::none
+                                                  : last       ? Frames::some
+                                                               : Frames::complete);
     if (failed()) {
         return false;
     }
@@ -242,7 +250,7 @@ bool Drain::write(bool last) {
         }
         open_file();
     }
-    const bool idle = !last && !worth_a_file(harvests, last) &&
+    const bool idle = !last && !walk_is_due_ && !worth_a_file(harvests, last) &&
                       !source_.definitions.pending() && monotonic_ns() < next_clock_ns_;
     if (!idle) {
         write_transaction(harvests, last);
@@ -251,7 +259,58 @@ bool Drain::write(bool last) {
     if (descriptors_.empty()) {
         note_descriptors();
     }
+    keep_within_limit(harvests, last);
     return true;
+}
+
+// Once the run has reached its limit fewer batches and steps are written one by one,
+// and what is in the file is made as thin, a part at a time.
+void Drain::keep_within_limit(const std::vector<Harvest>& harvests, bool last) {
+    RunFile& file = *owned_.file;
+    const RunFile::Size size = file.size();
+    if (!last && size_limit_.is_reached(size.whole, size.used)) {
+        file.thin_more();
+        source_.definitions.set_fact("thinning.keeps_one_in",
+                                     std::to_string(file.keeps_one_in()));
+        walk_is_due_ = true;
+        if (!is_thinned_) {
+            is_thinned_ = true;
+            return;  // these harvests do not say what is open
+        }
+    }
+    const bool knows_frames =
+        std::all_of(harvests.begin(), harvests.end(),
+                    [](const Harvest& harvest) { return harvest.has_all_frames; });
+    const std::int64_t until_ns =
+        monotonic_ns() + (last ? kLastThinningNs : kThinningNs);
+    while (file.is_thinning_written() || (walk_is_due_ && knows_frames)) {
+        const bool has_time = monotonic_ns() < until_ns;
+        if (!has_time && !last) {
+            break;
+        }
+        thin_a_part(harvests, has_time);
+    }
+}
+
+void Drain::thin_a_part(const std::vector<Harvest>& harvests, bool has_time) {
+    RunFile& file = *owned_.file;
+    file.begin();
+    try {
+        if (!file.is_thinning_written()) {
+            file.begin_thinning_written(harvests);
+            walk_is_due_ = false;
+        }
+        if (has_time) {
+            file.thin_written(kThinnedRows);
+        } else {
+            file.end_thinning_written();
+        }
+        file.commit();
+    } catch (...) {
+        file.roll_back();
+        walk_is_due_ = true;
+        throw;
+    }
 }
 
 // Whether a thread has left anything: only then a process makes a file.
@@ -323,6 +382,8 @@ void Drain::lose_file(const std::string& why) {
     source_.complaints.say(lost_);
     source_.definitions.add_problem({monotonic_ns(), "file_lost", lost_});
     source_.definitions.mark_all();
+    is_thinned_ = false;
+    walk_is_due_ = false;
     owned_.file->save_if_renamed();
     owned_.file.reset();
     if (owned_.lock) {

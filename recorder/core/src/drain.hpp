@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "recorder/core/src/platform.hpp"
+#include "recorder/core/src/size_limit.hpp"
 #include "recorder/core/src/slot.hpp"
 #include "recorder/core/src/thread_registry.hpp"
 
@@ -46,7 +47,7 @@ class Drain {
 
     /// For `life`, into a file beside or at `database`; empty: totals only.
     Drain(const DrainSource& source, std::uint64_t life, std::filesystem::path database,
-          ProcessRow process);
+          ProcessRow process, SizeLimit size_limit);
 
     /// Starts the thread unless it runs; false if the system gives none.
     bool start_thread() noexcept;
@@ -100,6 +101,8 @@ class Drain {
     void lose_file(const std::string& why);
     void look_for_another_file() noexcept;
     void write_transaction(const std::vector<Harvest>& harvests, bool last);
+    void keep_within_limit(const std::vector<Harvest>& harvests, bool last);
+    void thin_a_part(const std::vector<Harvest>& harvests, bool has_time);
     void note_descriptors();
     bool has_its_descriptors() const noexcept;
     void give_up_file() noexcept;
@@ -123,6 +126,9 @@ class Drain {
     std::int64_t busy_since_ns_ = 0;       // 0: it is not
     std::vector<OpenedFile> descriptors_;  // of the file and what lies beside it
     bool keeps_ring_ = false;              // for who finds it
+    SizeLimit size_limit_;
+    bool is_thinned_ = false;   // harvests need to know what is open
+    bool walk_is_due_ = false;  // what is in the file is to be as thin as what comes
 
     mutable std::mutex path_mutex_;
     std::filesystem::path path_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "recorder/core/src/open_stack.hpp"
 #include "recorder/core/src/ring.hpp"
@@ -28,6 +29,9 @@ struct Harvest {
     TrackInfo track;
     std::uint32_t name_version = 0;
     bool finished = false;  // the thread is gone: nothing will follow
+    /// Only where the run is thinned: what is open, outermost first.
+    std::vector<OpenFrame> frames;
+    bool has_all_frames = true;  // that enclose what was harvested, now or before
 };
 
 }  // namespace metatrain_timing::detail

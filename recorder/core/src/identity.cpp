@@ -38,12 +38,13 @@ std::optional<std::int64_t> to_number(std::string_view text) {
 std::optional<RunIdentity> inherited_run(const Environment& environment) {
     const std::string text = environment(kRunVariable).value_or("");
     const auto parts = split(text, '/');
-    if (parts.size() != 4 || !is_uuid(parts[0]) || !is_uuid(parts[2])) {
+    if (parts.size() != 5 || !is_uuid(parts[0]) || !is_uuid(parts[2])) {
         return std::nullopt;
     }
     const auto attempt = to_number(parts[1]);
     const auto pid = to_number(parts[3]);
-    if (!attempt || *attempt < 1 || !pid || *pid < 1) {
+    const auto size_before = to_number(parts[4]);
+    if (!attempt || *attempt < 1 || !pid || *pid < 1 || !size_before) {
         return std::nullopt;
     }
     RunIdentity run;
@@ -51,6 +52,7 @@ std::optional<RunIdentity> inherited_run(const Environment& environment) {
     run.job = parts[2];
     run.attempt = *attempt;
     run.fixed_by = static_cast<pid_t>(*pid);
+    run.size_before_bytes = *size_before;
     return run;
 }
 
@@ -82,8 +84,8 @@ RunIdentity make_identity(const Environment& environment, pid_t pid,
 }
 
 std::string run_variable(const RunIdentity& identity) {
-    return fmt::format("{}/{}/{}/{}", identity.uuid, identity.attempt, identity.job,
-                       identity.fixed_by);
+    return fmt::format("{}/{}/{}/{}/{}", identity.uuid, identity.attempt, identity.job,
+                       identity.fixed_by, identity.size_before_bytes);
 }
 
 ParentLife parent_life(const Environment& environment) {

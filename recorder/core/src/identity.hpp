@@ -16,7 +16,8 @@ struct RunIdentity {
     std::string job;
     std::int64_t attempt = 1;
     std::int64_t started_unix_ns = 0;
-    pid_t fixed_by = 0;  // the process that fixed it
+    pid_t fixed_by = 0;                  // the process that fixed it
+    std::int64_t size_before_bytes = 0;  // of the files when it did
     Rank rank;
     bool is_rank = false;  // a launcher's variables say so
     std::string launcher;  // empty: none
@@ -37,7 +38,8 @@ struct PreviousAttempt {
 RunIdentity make_identity(const Environment& environment, pid_t pid,
                           const std::optional<PreviousAttempt>& previous);
 
-/// Value of METATRAIN_TIMING_RUN: <uuid>/<attempt>/<job>/<pid that fixed it>.
+/// Value of METATRAIN_TIMING_RUN: <uuid>/<attempt>/<job>/<pid that fixed it>/<bytes
+/// that the files had then>.
 std::string run_variable(const RunIdentity& identity);
 
 /// What METATRAIN_TIMING_PARENT says: the process life nearest above that recorded, and

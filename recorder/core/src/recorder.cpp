@@ -11,6 +11,7 @@
 #include "recorder/core/src/platform.hpp"
 #include "recorder/core/src/previous_attempt.hpp"
 #include "recorder/core/src/process_facts.hpp"
+#include "recorder/core/src/size_limit.hpp"
 #include "recorder/core/src/timed_lock.hpp"
 #include "recorder/core/src/utf8.hpp"
 #include "recorder/core/src/uuid.hpp"
@@ -135,6 +136,9 @@ void Recorder::settle_identity() {
             previous = find_previous_attempt(options_.database);
         }
         identity_ = make_identity(environment, getpid(), previous);
+        if (identity_.fixed_by == getpid() && !options_.database.empty()) {
+            identity_.size_before_bytes = measure_files(options_.database).bytes;
+        }
         parent_ = parent_life(environment);
     } else if (const auto rank = find_rank(environment); rank && !identity_.is_rank) {
         identity_.rank = *rank;
@@ -334,7 +338,9 @@ void Recorder::begin_life() {
     auto drain =
         std::make_unique<Drain>(DrainSource{threads, definitions, totals_, stages,
                                             counters, complaints_, *store_},
-                                life_, options_.database, row);
+                                life_, options_.database, row,
+                                SizeLimit(options_.database, options_.max_size_bytes,
+                                          identity_.size_before_bytes));
     drains_.push_back(std::move(drain));
     drain_.store(drains_.back().get());
     life_has_begun_ = true;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <metatrain_timing/schema/sql.hpp>
 #include <optional>
 
@@ -297,7 +298,13 @@ void RunFile::insert_process() {
 
 void RunFile::commit() {
     statements_->insert_intervals.finish();
+    if (thinner_) {
+        thinner_->write();
+    }
     database_.exec("COMMIT");
+    if (thinner_) {
+        thinner_->commit();
+    }
     process_is_fresh_ = false;
     if (wal_.inode == 0) {
         wal_ = identity(path_.native() + "-wal");
@@ -317,6 +324,9 @@ void RunFile::commit() {
 
 void RunFile::roll_back() noexcept {
     statements_.reset();  // one that failed half-way could not be used again
+    if (thinner_) {
+        thinner_->roll_back();
+    }
     // SQLite may have rolled back by itself (disk full); then this fails, harmlessly.
     sqlite3_exec(database_.getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
     if (process_is_fresh_) {
@@ -468,8 +478,14 @@ void RunFile::write(const Harvest& harvest) {
     }
     const Ring& ring = *harvest.ring;
     const std::int64_t track = track_id(harvest);
+    const bool is_thinned = thinner_ && !thinner_->rule().keeps_all();
+    const std::vector<bool> kept =
+        is_thinned ? kept_records(harvest, track, from) : std::vector<bool>();
     for (std::uint64_t position = from; position < harvest.to; ++position) {
         const Record& record = ring.at(position);
+        if (is_thinned && !kept[position - from]) {
+            continue;
+        }
         if (record.label.kind == RecordKind::counter) {
             write_counter(track, record);
             ++uncommitted_count_;
@@ -496,6 +512,115 @@ void RunFile::write(const Harvest& harvest) {
     bind_value(update, ":ring_position", static_cast<std::int64_t>(harvest.to));
     run(update);
     uncommitted_positions_[harvest.track.number] = harvest.to;
+}
+
+// Which records of a harvest stay when the run is thinned; the sums of the others are
+// noted. A length that is stored in a second record goes with its interval.
+std::vector<bool> RunFile::kept_records(const Harvest& harvest, std::int64_t track,
+                                        std::uint64_t from) {
+    ThinningWalk walk;
+    for (const OpenFrame& frame : harvest.frames) {
+        walk.enter(walked(track, frame), thinner_->rule_at(frame.start_ns));
+    }
+    std::vector<bool> kept(harvest.to - from, true);
+    std::int64_t cpu_ns = -1;
+    for (std::uint64_t position = harvest.to; position-- > from;) {
+        const Record& record = harvest.ring->at(position);
+        if (record.label.kind == RecordKind::cpu) {
+            cpu_ns = static_cast<std::int64_t>(record.payload);
+            continue;
+        }
+        WalkedInterval interval = walked(track, record);
+        const std::uint64_t index = position - from;
+        if (record.label.kind == RecordKind::counter) {
+            const double value = std::bit_cast<double>(record.payload);
+            kept[index] =
+                !std::isfinite(value) ||
+                thinner_->keeps_counter(track, counter_id(record.label.name),
+                                        interval.iterator_id, interval.subject, value);
+            continue;
+        }
+        const bool has_cpu = record.label.kind == RecordKind::interval_with_cpu;
+        interval.stage_id = stage_id(record.label.name);
+        interval.cpu_ns = has_cpu ? cpu_ns : -1;
+        kept[index] = walk.keeps(interval, thinner_->rule_at(interval.start_ns),
+                                 thinner_->totals());
+        if (has_cpu) {
+            kept[index + 1] = kept[index];
+        }
+    }
+    return kept;
+}
+
+WalkedInterval RunFile::walked(std::int64_t track, const Record& record) {
+    const auto or_minus_one = [](std::uint32_t value) {
+        return value == kUnknown ? -1 : std::int64_t{value};
+    };
+    const PackedContext& context = record.label.context;
+    WalkedInterval interval;
+    interval.track_id = track;
+    interval.iterator_id = iterator_id(context.iterator);
+    interval.start_ns = record.start_ns;
+    interval.end_ns = record.start_ns + static_cast<std::int64_t>(record.payload);
+    interval.subject = {context.iterator == kUnknown ? 0 : context.iterator,
+                        or_minus_one(context.batch), or_minus_one(context.step),
+                        thinning_row(record.start_ns)};
+    return interval;
+}
+
+WalkedInterval RunFile::walked(std::int64_t track, const OpenFrame& frame) {
+    WalkedInterval interval = walked(track, Record{frame.start_ns, 0, frame.label});
+    interval.stage_id = stage_id(frame.label.name);
+    interval.end_ns = std::numeric_limits<std::int64_t>::max();
+    return interval;
+}
+
+void RunFile::thin_more() {
+    if (!thinner_) {
+        thinner_ = std::make_unique<Thinner>(database_);
+    }
+    thinner_->sharpen(monotonic_ns());
+}
+
+std::uint32_t RunFile::keeps_one_in() const noexcept {
+    return thinner_ ? thinner_->rule().keeps_one_in() : 1;
+}
+
+void RunFile::begin_thinning_written(const std::vector<Harvest>& harvests) {
+    statements_->insert_intervals.finish();
+    std::vector<WalkedInterval> open;
+    for (const Harvest& harvest : harvests) {
+        if (harvest.frames.empty()) {
+            continue;
+        }
+        const std::int64_t track = track_id(harvest);
+        for (const OpenFrame& frame : harvest.frames) {
+            open.push_back(walked(track, frame));
+        }
+    }
+    auto select = prepare(schema::statements::select_first_track_of_run);
+    bind_value(select, ":process_id", process_id_);
+    thinner_->begin_walk(run_for_id(select), open);
+}
+
+void RunFile::thin_written(std::size_t row_count) {
+    thinner_->walk(row_count);
+}
+
+void RunFile::end_thinning_written() {
+    thinner_->end_walk();
+}
+
+bool RunFile::is_thinning_written() const noexcept {
+    return thinner_ && thinner_->is_walking();
+}
+
+RunFile::Size RunFile::size() {
+    const std::int64_t page_size = database_.execAndGet("PRAGMA page_size").getInt64();
+    const std::int64_t pages = database_.execAndGet("PRAGMA page_count").getInt64();
+    const std::int64_t unused =
+        database_.execAndGet("PRAGMA freelist_count").getInt64();
+    return {(pages - unused) * page_size, pages * page_size};
 }
 
 void RunFile::write_counter(std::int64_t track, const Record& record) {

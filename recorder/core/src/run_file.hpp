@@ -19,6 +19,7 @@
 #include "recorder/core/src/names.hpp"
 #include "recorder/core/src/process_row.hpp"
 #include "recorder/core/src/row_ids.hpp"
+#include "recorder/core/src/thinner.hpp"
 
 namespace metatrain_timing::detail {
 
@@ -78,6 +79,25 @@ class RunFile {
     void write_dropped(std::int64_t dropped_count);
     void write_ended(std::int64_t ended_ns);
 
+    /// From the next transaction on fewer batches and steps are written one by one; see
+    /// ThinningRule.
+    void thin_more();
+    /// In a transaction, after the harvests of all threads: thins also what is in the
+    /// file of this run, beginning with the next `thin_written()`.
+    void begin_thinning_written(const std::vector<Harvest>& harvests);
+    /// In a transaction.
+    void thin_written(std::size_t row_count);
+    bool is_thinning_written() const noexcept;
+    /// In a transaction: leaves the rest as it is.
+    void end_thinning_written();
+    std::uint32_t keeps_one_in() const noexcept;
+    /// Bytes of the file that hold something, and all bytes.
+    struct Size {
+        std::int64_t used = 0;
+        std::int64_t whole = 0;
+    };
+    Size size();
+
     /// For a process that is dead: whether its end is in the file, in which case
     /// nothing is missing there. To be called after `begin()`.
     bool has_ended();
@@ -104,6 +124,10 @@ class RunFile {
     std::int64_t counter_id(std::uint16_t number);
     std::int64_t iterator_id(std::uint32_t number);
     void write_counter(std::int64_t track, const Record& record);
+    WalkedInterval walked(std::int64_t track, const Record& record);
+    WalkedInterval walked(std::int64_t track, const OpenFrame& frame);
+    std::vector<bool> kept_records(const Harvest& harvest, std::int64_t track,
+                                   std::uint64_t from);
 
     std::filesystem::path path_;
     ProcessRow process_;
@@ -140,8 +164,10 @@ class RunFile {
     RowIds loaders_;
     RowIds iterators_;
 
+    // After database_: destroyed before it.
     struct Statements;
-    std::unique_ptr<Statements> statements_;  // after database_: destroyed before it
+    std::unique_ptr<Statements> statements_;
+    std::unique_ptr<Thinner> thinner_;  // short runs never need it
 };
 
 }  // namespace metatrain_timing::detail

@@ -30,6 +30,41 @@ void describe(const ThreadState& state) {
     area.track_number.store(state.track.number, std::memory_order_release);
 }
 
+// What is open on the thread, the outermost first. It may be closed while it is copied.
+std::vector<OpenFrame> open_frames(const OpenStack& open) {
+    std::vector<OpenFrame> frames;
+    while (const auto frame = open.peek(static_cast<std::uint32_t>(frames.size()))) {
+        frames.push_back(*frame);
+    }
+    return frames;
+}
+
+// The position behind the last record before `to` of which every enclosing interval is
+// in `frames`; those of the records before it are in `frames` or among the records. One
+// that was closed while the frames were copied is not in them, and its record may lie
+// behind `to`.
+std::uint64_t last_with_known_frames(const Ring& ring, std::uint64_t from,
+                                     std::uint64_t to,
+                                     const std::vector<OpenFrame>& frames) {
+    bool has_intervals = false;
+    std::uint64_t end = to;
+    while (end != from) {
+        const Record& last = ring.at(end - 1);
+        const bool is_second_half = last.label.kind == RecordKind::cpu;
+        const Record& record = is_second_half ? ring.at(end - 2) : last;
+        const bool is_interval = record.label.kind != RecordKind::counter;
+        const auto enclosing = std::count_if(
+            frames.begin(), frames.end(),
+            [&](const OpenFrame& frame) { return frame.start_ns <= record.start_ns; });
+        if (is_interval && enclosing >= record.label.depth) {
+            return end;
+        }
+        has_intervals |= is_interval;
+        end -= is_second_half ? 2 : 1;
+    }
+    return has_intervals ? from : to;
+}
+
 }  // namespace
 
 thread_local constinit ThreadLocal thread_local_state MT_TLS_MODEL;
@@ -91,7 +126,8 @@ void ThreadRegistry::leave(ThreadState* state) noexcept {
     }
 }
 
-std::vector<Harvest> ThreadRegistry::harvest(std::uint64_t life, Totals& totals) {
+std::vector<Harvest> ThreadRegistry::harvest(std::uint64_t life, Totals& totals,
+                                             Frames frames) {
     const std::lock_guard lock(mutex_);
     std::vector<Harvest> harvests;
     harvests.reserve(active_.size());
@@ -102,8 +138,24 @@ std::vector<Harvest> ThreadRegistry::harvest(std::uint64_t life, Totals& totals)
         const std::uint64_t head = state->ring.head();
         totals.add(state->ring, state->counted_to, head);
         state->counted_to = head;
-        harvests.push_back({state, &state->ring, &state->open, state->ring.tail(), head,
-                            state->track, state->name_version, state->finished});
+        Harvest& harvest = harvests.emplace_back();
+        harvest.state = state;
+        harvest.ring = &state->ring;
+        harvest.open = &state->open;
+        harvest.from = state->ring.tail();
+        harvest.to = head;
+        harvest.track = state->track;
+        harvest.name_version = state->name_version;
+        harvest.finished = state->finished;
+        if (frames == Frames::none) {
+            continue;
+        }
+        harvest.frames = open_frames(state->open);
+        if (frames == Frames::complete && !state->finished) {
+            harvest.to =
+                last_with_known_frames(state->ring, harvest.from, head, harvest.frames);
+            harvest.has_all_frames = harvest.to != harvest.from || head == harvest.from;
+        }
     }
     return harvests;
 }

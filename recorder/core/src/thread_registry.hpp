@@ -30,7 +30,13 @@ class ThreadRegistry {
 
     /// Looks at what all threads of `life` have recorded and adds what is new to
     /// `totals`.
-    std::vector<Harvest> harvest(std::uint64_t life, Totals& totals);
+    enum class Frames {
+        none,
+        some,      // with what is open
+        complete,  // and only records of which every enclosing interval is known
+    };
+    std::vector<Harvest> harvest(std::uint64_t life, Totals& totals,
+                                 Frames frames = Frames::none);
 
     /// The drain has written a harvest: its cells are free, and with a finished thread
     /// all of its state.

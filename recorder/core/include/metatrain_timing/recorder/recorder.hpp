@@ -19,6 +19,10 @@ struct Options {
     /// Whether this training goes on where the newest run in `database` stopped; it is
     /// then the next attempt of that run's job.
     bool continues_previous = false;
+    /// METATRAIN_TIMING_MAX_SIZE: bytes that the files of a run may take, 0: any
+    /// number. Beyond, some batches and steps are kept one by one, of the others only
+    /// exact sums.
+    std::int64_t max_size_bytes = 0;
 };
 
 /// Which process this is; see the table `process` of the schema.
