@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <new>
+#include <utility>
 
 #include "recorder/core/src/recorder.hpp"
 #include "recorder/core/src/timed_lock.hpp"
@@ -10,8 +11,11 @@
 namespace metatrain_timing::detail {
 namespace {
 
-constexpr std::chrono::seconds kPatience{
-    2};  // a file system may hang; a training may not
+// A file system may hang; a training may not.
+constexpr std::chrono::milliseconds kPatience{2000};
+constexpr std::chrono::milliseconds kPatienceOfTheNext{20};
+
+Recorder* forked_recorder = nullptr;
 
 // Locks for longer than a function; false after the deadline.
 bool take(std::timed_mutex& mutex, Drain::TimePoint deadline) noexcept {
@@ -23,16 +27,25 @@ bool take(std::timed_mutex& mutex, Drain::TimePoint deadline) noexcept {
 
 }  // namespace
 
-void handle_forks() noexcept {
-    pthread_atfork([] { Recorder::instance().prepare_fork(); },
-                   [] { Recorder::instance().after_fork_in_parent(); },
-                   [] { Recorder::instance().after_fork_in_child(); });
+void handle_forks(Recorder& recorder) noexcept {
+    forked_recorder = &recorder;
+    pthread_atfork([] { forked_recorder->prepare_fork(); },
+                   [] { forked_recorder->after_fork_in_parent(); },
+                   [] { forked_recorder->after_fork_in_child(); });
 }
 
 void Recorder::prepare_fork() noexcept {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    if (!wiped_on_fork.is_ours.load(std::memory_order_relaxed)) {
+        after_raw_clone();
+    }
+    // Where the last fork has waited for the same pass in vain, this one need not.
+    const std::int64_t last_pass_ns = this->last_pass_ns();
+    const auto deadline =
+        std::chrono::steady_clock::now() +
+        (last_pass_ns == stuck_since_ns_ ? kPatienceOfTheNext : kPatience);
     const bool holds_lifecycle = take(lifecycle_mutex_, deadline);
     fork_holds_lifecycle_ = holds_lifecycle;
+    fork_epoch_ = epoch.load();
     fork_drain_ = drain_.load();
     fork_stopped_thread_ = false;
     fork_holds_pass_ = false;
@@ -42,6 +55,7 @@ void Recorder::prepare_fork() noexcept {
     }
     if (fork_drain_ != nullptr) {
         fork_holds_pass_ = take(fork_drain_->pass_mutex(), deadline);
+        stuck_since_ns_ = fork_holds_pass_ ? -1 : last_pass_ns;
     }
     // These are held for a moment only, never while anything waits.
     stages.mutex().lock();
@@ -67,6 +81,7 @@ void Recorder::after_fork_in_parent() noexcept {
 }
 
 void Recorder::after_fork_in_child() noexcept {
+    wiped_on_fork.is_ours.store(true);
     threads.mutex().unlock();
     definitions.mutex().unlock();
     counters.mutex().unlock();
@@ -84,7 +99,18 @@ void Recorder::after_fork_in_child() noexcept {
         new (&lifecycle_mutex_) std::timed_mutex;  // its holder did not come along
     }
     unusable_ = unusable_ || !is_clean;
-    forget_parent(epoch.load() != 0 && !unusable_);
+    forget_parent(fork_epoch_ != 0 && !unusable_);
+}
+
+// What the parent's other threads were at stays half done in here for ever: this
+// process has a recorder of its own instead, which stays off, since that goes for
+// SQLite as well. The parent's is left as it is.
+void Recorder::after_raw_clone() noexcept {
+    const pthread_key_t key = thread_exit_key_;
+    new (this) Recorder;
+    thread_exit_key_ = key;
+    unusable_ = true;
+    wiped_on_fork.is_ours.store(true);
 }
 
 void Recorder::forget_parent(bool was_recording) {
@@ -109,7 +135,7 @@ void Recorder::forget_parent(bool was_recording) {
     if (identity_.uuid.empty()) {
         process_uuid_.clear();  // the parent has not recorded and may never
     }
-    parent_ = {process_uuid_, identity_.is_rank};
+    parent_ = {std::move(process_uuid_), identity_.is_rank};
     process_uuid_.clear();
     process_info_ = {};
     process_is_described_ = false;

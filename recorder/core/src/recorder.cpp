@@ -55,14 +55,23 @@ std::string current_folder() {
 
 Recorder& Recorder::instance() noexcept {
     alignas(Recorder) static std::byte memory[sizeof(Recorder)];
-    static Recorder* const recorder = new (memory) Recorder;
+    static Recorder* const recorder = [] {
+        auto* const made = new (memory) Recorder;
+        made->look_after_process();
+        return made;
+    }();
+    if (!wiped_on_fork.is_ours.load(std::memory_order_relaxed)) [[unlikely]] {
+        recorder->after_raw_clone();
+    }
     return *recorder;
 }
 
-Recorder::Recorder() {
+void Recorder::look_after_process() {
     pthread_key_create(&thread_exit_key_, on_thread_exit);
-    handle_forks();
+    handle_forks(*this);
     std::atexit(stop_at_exit);
+    platform::wipe_on_fork(&wiped_on_fork, sizeof wiped_on_fork);
+    wiped_on_fork.is_ours.store(true);
 }
 
 bool Recorder::start(const Options& options) {

@@ -63,9 +63,12 @@ class Recorder {
     void prepare_fork() noexcept;
     void after_fork_in_parent() noexcept;
     void after_fork_in_child() noexcept;
+    /// In a child that was made without any of these.
+    void after_raw_clone() noexcept;
 
   private:
-    Recorder();
+    Recorder() = default;
+    void look_after_process();
 
     ThreadState* attach_locked();
     void begin_life();
@@ -98,9 +101,11 @@ class Recorder {
 
     // Between prepare_fork() and what follows it:
     bool fork_holds_lifecycle_ = false;
+    std::uint64_t fork_epoch_ = 0;
     Drain* fork_drain_ = nullptr;
     bool fork_stopped_thread_ = false;
     bool fork_holds_pass_ = false;
+    std::int64_t stuck_since_ns_ = -1;  // the last pass before one that held up a fork
 };
 
 }  // namespace metatrain_timing::detail
