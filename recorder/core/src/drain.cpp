@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 
 #include <metatrain_timing/recorder/epoch.hpp>
 #include "recorder/core/src/adoption.hpp"
@@ -32,9 +33,42 @@ constexpr std::int64_t kBusyPatienceNs = 1'000'000'000;
 constexpr std::int64_t kThinningNs = 20'000'000;  // of a period, at most
 constexpr std::int64_t kLastThinningNs = 500'000'000;
 constexpr std::size_t kThinnedRows = 4000;  // in one transaction
+// For an end that is slow, but does not hang.
+constexpr std::chrono::seconds kLeeway{3};
 
 bool is_busy(int code) {
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+// Has a thread of its own do `work`, not the drain's, which lets others go first. False
+// where that is not done at `deadline`: it is left behind, as a file system hangs.
+template <typename Work>
+bool done_by(Drain::TimePoint deadline, Work work) noexcept {
+    struct Progress {
+        std::mutex mutex;
+        std::condition_variable changed;
+        bool is_done = false;
+    };
+    std::shared_ptr<Progress> progress;
+    std::thread worker;
+    try {
+        progress = std::make_shared<Progress>();
+        worker = std::thread([progress, work] {
+            work();
+            const std::lock_guard lock(progress->mutex);
+            progress->is_done = true;
+            progress->changed.notify_all();
+        });
+    } catch (...) {
+        work();  // no thread to be had
+        return true;
+    }
+    std::unique_lock lock(progress->mutex);
+    const bool is_done =
+        progress->changed.wait_until(lock, deadline, [&] { return progress->is_done; });
+    lock.unlock();
+    is_done ? worker.join() : worker.detach();
+    return is_done;
 }
 
 const char* code_name(int code) {
@@ -160,15 +194,28 @@ bool Drain::flush(TimePoint deadline) noexcept {
 }
 
 void Drain::save_children(TimePoint deadline) noexcept {
-    const SignalGuard guard;
-    const TimedLock lock = lock_until(pass_mutex_, deadline);
-    if (lock.owns_lock() && owned_.file) {
-        adopt_the_dead();
+    const SignalGuard inherited_by_the_thread;
+    const bool is_done = done_by(deadline + kLeeway, [=, this] {
+        const TimedLock lock = lock_until(pass_mutex_, deadline);
+        if (lock.owns_lock() && owned_.file) {
+            adopt_the_dead();
+        }
+    });
+    if (!is_done) {
+        abandoned_.store(true);
     }
 }
 
 void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
-    const SignalGuard guard;
+    const SignalGuard inherited_by_the_thread;
+    if (!abandoned_.load() && !done_by(deadline + kLeeway, [=, this] {
+            finish_now(deadline, children_ended_too);
+        })) {
+        abandoned_.store(true);
+    }
+}
+
+void Drain::finish_now(TimePoint deadline, bool children_ended_too) noexcept {
     const TimedLock lock = lock_until(pass_mutex_, deadline);
     if (!lock.owns_lock()) {
         return;
@@ -187,6 +234,9 @@ void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
         owned_.file.reset();
         descriptors_.clear();
     }
+    if (abandoned_.load()) {
+        return;  // the process goes on without, or has recorded anew
+    }
     if ((outcome == Outcome::done || failed()) && !keeps_ring_) {
         source_.store.remove();
     } else if (!keeps_ring_) {
@@ -200,7 +250,7 @@ void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
 }
 
 Drain::Outcome Drain::pass(bool last) noexcept {
-    if (finished_) {
+    if (finished_ || abandoned_.load()) {
         return Outcome::done;
     }
     try {
@@ -342,12 +392,16 @@ void Drain::adopt_the_dead(bool children_ended_too) noexcept {
     if (process_.info.role != ProcessInfo::Role::main) {
         return;
     }
-    AdoptionOptions options;
-    if (children_ended_too) {
-        options.ender_uuid = process_.process_uuid;
+    try {
+        AdoptionOptions options;
+        if (children_ended_too) {
+            options.ender_uuid = process_.process_uuid;
+        }
+        adopt_dead_rings(database_,
+                         std::chrono::steady_clock::now() + kAdoptionPatience, options);
+    } catch (...) {
+        // out of memory: later
     }
-    adopt_dead_rings(database_, std::chrono::steady_clock::now() + kAdoptionPatience,
-                     options);
     next_adoption_ns_ = monotonic_ns() + kAdoptionPeriodNs;
 }
 
@@ -486,7 +540,7 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
     }
 }
 
-Drain::Outcome Drain::note_failure(int code, const std::string& text) noexcept {
+Drain::Outcome Drain::note_failure(int code, const char* text) noexcept {
     if (is_busy(code)) {
         look_for_another_file();
         return Outcome::retry_soon;
@@ -516,7 +570,7 @@ Drain::Outcome Drain::note_failure(int code, const std::string& text) noexcept {
     return Outcome::retry_later;
 }
 
-void Drain::fail(const std::string& sentence) noexcept {
+void Drain::fail(const char* sentence) noexcept {
     failed_.store(true, std::memory_order_relaxed);
     std::uint64_t now = epoch.load();
     while (life_of(now) == life_ && !epoch.compare_exchange_weak(now, 0)) {

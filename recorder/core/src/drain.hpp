@@ -68,9 +68,10 @@ class Drain {
     /// file.
     bool flush(TimePoint deadline) noexcept;
     /// The last pass: open intervals and the end of the process too, and closes the
-    /// file.
+    /// file. What is not done at `deadline`, as a file system hangs, is left to who
+    /// saves the records of the dead.
     void finish(TimePoint deadline, bool children_ended_too) noexcept;
-    /// Adopts what dead children left behind.
+    /// Adopts what dead children left behind; as `finish()`.
     void save_children(TimePoint deadline) noexcept;
 
     /// Whether recording cannot go on: nothing can be written.
@@ -91,6 +92,7 @@ class Drain {
     enum class Outcome { done, retry_soon, retry_later };
 
     void run() noexcept;
+    void finish_now(TimePoint deadline, bool children_ended_too) noexcept;
     Outcome pass(bool last) noexcept;
     bool write(bool last);
     bool worth_a_file(const std::vector<Harvest>& harvests, bool last) const;
@@ -106,8 +108,8 @@ class Drain {
     void note_descriptors();
     bool has_its_descriptors() const noexcept;
     void give_up_file() noexcept;
-    Outcome note_failure(int code, const std::string& text) noexcept;
-    void fail(const std::string& sentence) noexcept;
+    Outcome note_failure(int code, const char* text) noexcept;
+    void fail(const char* sentence) noexcept;
 
     const DrainSource source_;
     const std::uint64_t life_;
@@ -143,6 +145,7 @@ class Drain {
     std::mutex ended_mutex_;
     std::condition_variable ended_changed_;
     bool ended_ = true;
+    std::atomic<bool> abandoned_{false};  // a file system hangs: nobody waits any more
     std::int64_t next_start_ns_ = 0;
     std::thread thread_;
 };
