@@ -23,6 +23,27 @@ std::string reason_of(int error_number) {
     return std::generic_category().message(error_number);
 }
 
+// As SQLite reports trouble that may pass, so that it is waited for in the same way.
+void throw_if_it_may_pass(const fs::path& path, int error_number) {
+    const std::string text =
+        fmt::format("cannot make {}: {}", path.string(), reason_of(error_number));
+    switch (error_number) {
+        case ENOSPC:
+        case EDQUOT:
+            throw SQLite::Exception(text, SQLITE_FULL);
+        case ENOMEM:
+            throw SQLite::Exception(text, SQLITE_NOMEM);
+        case EMFILE:
+        case ENFILE:
+        case EINTR:
+        case EIO:
+        case ESTALE:
+            throw SQLite::Exception(text, SQLITE_IOERR);
+        default:
+            return;
+    }
+}
+
 std::string off_because(const fs::path& database, const std::string& reason) {
     return fmt::format("cannot write {}: {}; recording is off", database.string(),
                        reason);
@@ -40,6 +61,7 @@ void make_folder(const fs::path& folder, const fs::path& database) {
     std::error_code error;
     fs::create_directory(folder, error);  // no error where it is there
     if (error) {
+        throw_if_it_may_pass(folder, error.value());
         throw NoFile(off_because(database, reason_of(error.value())));
     }
 }
@@ -128,10 +150,24 @@ class Opener {
     }
 
   private:
+    // Who finds the folder empty removes it, at any time.
+    LockFile::Attempt acquire(const fs::path& path) const {
+        constexpr int kMostTries = 3;
+        auto attempt = LockFile::acquire(lock_path_of(path), lock_text(process_));
+        for (int again = 0;
+             again < kMostTries && path.parent_path() == folder_ &&
+             attempt.first == LockFile::Outcome::unwritable && errno == ENOENT;
+             ++again) {
+            make_folder(folder_, database_);
+            attempt = LockFile::acquire(lock_path_of(path), lock_text(process_));
+        }
+        return attempt;
+    }
+
     // Nothing if the file is taken or refused; `detour_` says which.
     std::optional<OwnedFile> try_path(const fs::path& path) {
-        auto [outcome, lock] =
-            LockFile::acquire(lock_path_of(path), lock_text(process_));
+        auto [outcome, lock] = acquire(path);
+        const int error_number = errno;
         switch (outcome) {
             case LockFile::Outcome::locked:
                 break;
@@ -148,10 +184,11 @@ class Opener {
                      false);
                 return std::nullopt;
             case LockFile::Outcome::unwritable:
+                throw_if_it_may_pass(lock_path_of(path), error_number);
                 stop_ = true;
-                note(
-                    fmt::format("cannot write {}: {}", path.string(), reason_of(errno)),
-                    true);
+                note(fmt::format("cannot write {}: {}", path.string(),
+                                 reason_of(error_number)),
+                     true);
                 return std::nullopt;
         }
         adopt_what_belongs_to(path, database_);
@@ -176,10 +213,11 @@ class Opener {
         make_folder(folder_, database_);
         const fs::path path = folder_ / fmt::format("{}-{}.db", slot_name(process_, 0),
                                                     process_.process_uuid.substr(0, 8));
-        auto [outcome, lock] =
-            LockFile::acquire(lock_path_of(path), lock_text(process_));
+        auto [outcome, lock] = acquire(path);
         if (outcome == LockFile::Outcome::unwritable) {
-            throw NoFile(off_because(database_, reason_of(errno)));
+            const int error_number = errno;
+            throw_if_it_may_pass(lock_path_of(path), error_number);
+            throw NoFile(off_because(database_, reason_of(error_number)));
         }
         try {
             auto file = open_file(path, locks_work_);
@@ -239,8 +277,15 @@ OwnedFile open_known_file(const fs::path& path, const ProcessRow& process,
         locks_work = outcome == LockFile::Outcome::locked;
         owned.lock = std::move(lock);
     }
-    owned.file = std::make_unique<RunFile>(path, access_to(path, locks_work, process),
-                                           process, stages, counters);
+    try {
+        owned.file = std::make_unique<RunFile>(
+            path, access_to(path, locks_work, process), process, stages, counters);
+    } catch (...) {
+        if (owned.lock) {
+            owned.lock->remove();
+        }
+        throw;
+    }
     return owned;
 }
 
