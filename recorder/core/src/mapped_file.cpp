@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "recorder/core/src/platform.hpp"
+#include "recorder/core/src/signal_guard.hpp"
 
 namespace metatrain_timing::detail {
 namespace {
@@ -56,6 +57,7 @@ std::optional<MappedFile> MappedFile::make(const std::filesystem::path& path) {
 }
 
 MappedFile::Area MappedFile::grow(std::size_t size_bytes) noexcept {
+    const SignalGuard guard;  // beyond RLIMIT_FSIZE an allocation raises SIGXFSZ
     const int descriptor = lock_.descriptor();
     const std::size_t size = in_system_pages(size_bytes);
     if (descriptor < 0 || !has_room_for(descriptor, size) ||
@@ -73,7 +75,7 @@ MappedFile::Area MappedFile::grow(std::size_t size_bytes) noexcept {
 
 void MappedFile::remove() noexcept {
     lock_.remove();
-    rmdir(lock_.path().parent_path().c_str());  // fails where others are in it
+    rmdir(folder_.c_str());  // fails where others are in it
 }
 
 void MappedFile::close_inherited() const noexcept {

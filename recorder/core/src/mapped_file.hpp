@@ -37,9 +37,11 @@ class MappedFile {
     void close_inherited() const noexcept;
 
   private:
-    explicit MappedFile(LockFile lock) noexcept : lock_(std::move(lock)) {}
+    explicit MappedFile(LockFile lock)
+        : lock_(std::move(lock)), folder_(lock_.path().parent_path()) {}
 
     LockFile lock_;
+    std::filesystem::path folder_;
     std::size_t size_ = 0;
 };
 

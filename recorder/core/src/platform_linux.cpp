@@ -20,6 +20,7 @@
 #include <sstream>
 #include <string>
 
+#include "recorder/core/src/folder_entries.hpp"
 #include "recorder/core/src/platform.hpp"
 
 namespace metatrain_timing::detail::platform {
@@ -284,10 +285,7 @@ bool wipe_on_fork(void* memory, std::size_t size) noexcept {
 
 std::vector<int> open_descriptors() {
     std::vector<int> descriptors;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
-         !error && entry != end; entry.increment(error)) {
-        const std::string name = entry->path().filename();
+    for (const std::string& name : folder_entries("/proc/self/fd")) {
         descriptors.push_back(static_cast<int>(std::strtol(name.c_str(), nullptr, 10)));
     }
     return descriptors;

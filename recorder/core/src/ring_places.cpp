@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "recorder/core/src/folder_entries.hpp"
 #include "recorder/core/src/platform.hpp"
 #include "recorder/core/src/uuid.hpp"
 
@@ -43,12 +44,9 @@ std::vector<fs::path> list_rings(const std::vector<fs::path>& folders, Wanted wa
         if (!is_private(folder)) {
             continue;
         }
-        std::error_code error;
-        for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-             entry.increment(error)) {
-            const std::string name = entry->path().filename().string();
+        for (const std::string& name : folder_entries(folder)) {
             if (name.ends_with(kSuffix) && wanted(name)) {
-                rings.push_back(entry->path());
+                rings.push_back(folder / name);
             }
         }
     }
