@@ -176,7 +176,7 @@ RunFile::Identity RunFile::identity(const std::string& path) noexcept {
                : Identity{};
 }
 
-bool RunFile::is_in_place() const noexcept {
+bool RunFile::is_in_place() const {
     const std::string path = path_.native();
     const Identity shared_memory = identity(path + "-shm");
     return file_.is_kept_by(identity(path)) &&

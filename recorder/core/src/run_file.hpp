@@ -61,7 +61,7 @@ class RunFile {
     /// for free as this process had opened and closed it elsewhere (a copy of the
     /// folder, say) and so lost its locks, SQLite's mapping of it would end the
     /// process.
-    bool is_in_place() const noexcept;
+    bool is_in_place() const;
 
     /// Begins a transaction; the first one that is committed writes the process's rows.
     void begin();

@@ -19,8 +19,8 @@ void Totals::add(const Ring& ring, std::uint64_t from, std::uint64_t to) {
                 break;
             case RecordKind::counter:
                 if (record.label.name >= counters_.size()) {
+                    counted_.resize(record.label.name + 1U);  // if only one, then it
                     counters_.resize(record.label.name + 1U);
-                    counted_.resize(record.label.name + 1U);
                 }
                 counters_[record.label.name] += std::bit_cast<double>(record.payload);
                 counted_[record.label.name] = true;
