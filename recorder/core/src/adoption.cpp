@@ -32,6 +32,19 @@ bool note_database(const LockFile& ring, const fs::path& path) noexcept {
                   offsetof(RingHeader, path_size)) == sizeof size;
 }
 
+/// Whether a process that records for `database` may write to `path`. The bytes of a
+/// ring file are not to be trusted with more.
+bool may_hold_records_of(const fs::path& database, const fs::path& path) {
+    std::error_code error;
+    const auto canonical = [&error](const fs::path& any) {
+        return fs::weakly_canonical(any, error);
+    };
+    const fs::path folder = database.string() + ".d";
+    const bool may = canonical(path) == canonical(database) ||
+                     canonical(path.parent_path()) == canonical(folder);
+    return may && !error;
+}
+
 /// A thread of the dead process, as the drain would have seen it.
 struct DeadThread {
     explicit DeadThread(ThreadArea& area) : ring(area), open(area.open) {
@@ -105,6 +118,9 @@ class Adopter {
         const bool is_held = !held_.empty();
         if (is_held && known != held_) {
             return Outcome::of_others;
+        }
+        if (!known.empty() && !may_hold_records_of(database_, known)) {
+            return Outcome::left;
         }
         std::error_code error;
         if (!known.empty() && !fs::exists(known, error)) {
@@ -196,6 +212,7 @@ Adoption adopt_dead_rings(const fs::path& database,
                 switch (adopter.adopt(*ring, result.adopted)) {
                     case Adopter::Outcome::done:
                         ring->remove();
+                        rmdir(path.parent_path().c_str());  // if that was all in it
                         break;
                     case Adopter::Outcome::of_others:
                         break;
