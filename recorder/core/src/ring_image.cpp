@@ -78,7 +78,7 @@ T* RingImage::at(std::uint64_t offset) noexcept {
     if (offset % sizeof(Line) != 0 || sizeof(T) > size || offset > size - sizeof(T)) {
         return nullptr;
     }
-    return reinterpret_cast<T*>(lines_.data()->bytes + offset);
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(lines_.data()) + offset);
 }
 
 bool RingImage::parse() {
