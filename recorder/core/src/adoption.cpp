@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "recorder/core/src/clock.hpp"
+#include "recorder/core/src/descriptors.hpp"
 #include "recorder/core/src/lock_file.hpp"
 #include "recorder/core/src/names.hpp"
 #include "recorder/core/src/platform.hpp"
@@ -190,6 +191,22 @@ class Adopter {
     const std::string& ender_uuid_;
 };
 
+// Without its lock: while that is taken, who saves the records of its run would take
+// its process for a living one.
+bool is_of_a_deleted_run(const fs::path& ring) {
+    const int descriptor =
+        LockFile::is_held(ring) ? -1 : open_above_streams(ring.c_str(), O_RDONLY, 0);
+    if (descriptor < 0) {
+        return false;
+    }
+    const bool is_ready = !RingImage::is_unfinished(descriptor);
+    const fs::path run = RingImage::run_path(descriptor);
+    close(descriptor);
+    std::error_code error;
+    return is_ready && run.is_absolute() && !fs::exists(run, error) &&
+           !fs::exists(run.parent_path(), error) && !error;
+}
+
 }  // namespace
 
 Adoption adopt_dead_rings(const fs::path& database,
@@ -234,15 +251,10 @@ Adoption adopt_dead_rings(const fs::path& database,
 void remove_orphaned_rings(const fs::path& database) noexcept {
     try {
         for (const fs::path& path : find_other_rings(database)) {
-            auto ring = LockFile::open(path, O_RDWR).second;
-            if (!ring || RingImage::is_unfinished(ring->descriptor())) {
+            if (!is_of_a_deleted_run(path)) {
                 continue;
             }
-            const fs::path run = RingImage::run_path(ring->descriptor());
-            std::error_code error;
-            const bool is_gone = run.is_absolute() && !fs::exists(run, error) &&
-                                 !fs::exists(run.parent_path(), error) && !error;
-            if (is_gone) {
+            if (auto ring = LockFile::open(path, O_RDWR).second) {
                 ring->remove();
             }
         }

@@ -26,9 +26,13 @@ void write_text(int descriptor, const std::string& text) noexcept {
 
 }  // namespace
 
+bool LockFile::is_held(const std::filesystem::path& path) noexcept {
+    return held_files.contains(path);
+}
+
 LockFile::Attempt LockFile::open(const std::filesystem::path& path, int flags,
                                  mode_t mode) {
-    if (held_files.contains(path)) {
+    if (is_held(path)) {
         return {Outcome::taken, std::nullopt};
     }
     const int descriptor = open_above_streams(path.c_str(), flags, mode);

@@ -36,6 +36,9 @@ class LockFile {
     /// right to write that. Makes the file; never waits. `text`, for people, says who.
     static Attempt acquire(const std::filesystem::path& path, const std::string& text);
 
+    /// Whether this process has locked `path`: to open and close it would let go.
+    static bool is_held(const std::filesystem::path& path) noexcept;
+
     LockFile(LockFile&& other) noexcept;
     LockFile& operator=(LockFile&& other) noexcept;
     LockFile(const LockFile&) = delete;
