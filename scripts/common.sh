@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 project_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-venv_dir=$project_dir/.venv
+venv_dir=${MT_VENV_DIR:-$project_dir/.venv}
 
 # say TEXT...: what is being done, on stdout.
 say() { printf '%s\n' "-- $*"; }
@@ -16,7 +16,7 @@ die() {
     exit 1
 }
 
-# install_project: installs metatrain-timing into .venv. Without build isolation, so that
+# install_project: installs metatrain-timing into $venv_dir. Without build isolation, so that
 # the build folder stays valid and a second time compiles only what changed.
 install_project() {
     "$venv_dir/bin/python" -m pip install --quiet --disable-pip-version-check \

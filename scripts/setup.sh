@@ -4,10 +4,12 @@
 #   - Debian packages by apt-get (with sudo, unless run as root),
 #   - Python packages into the virtual environment .venv of this checkout.
 #
-# usage: scripts/setup.sh [demo|test]
-#   demo   to build, install, train and report: what scripts/demo.sh needs (the default)
-#   test   the same, and what scripts/test.sh checks with
+# usage: scripts/setup.sh [demo|test|benchmarks]
+#   demo         to build, install, train and report: what scripts/demo.sh needs (the default)
+#   test         the same, and what scripts/test.sh checks with
+#   benchmarks   to build and install, and what scripts/benchmarks.sh compares with
 #
+# MT_VENV_DIR names another virtual environment than .venv.
 # PYTHON names the Python (3.10 or newer) that .venv is made with; default python3.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -20,6 +22,9 @@ test_packages=(
     libgtest-dev libgmock-dev libbenchmark-dev ccache clang-14 libclang-rt-14-dev
     sqlite3 lsof git
 )
+benchmark_packages=(libgtest-dev libgmock-dev libbenchmark-dev)
+# Without these some rows of the benchmarks' tables are missing, no more.
+other_parties=(lttng-tools liblttng-ust-dev valgrind)
 
 # Which of the packages are not installed.
 missing_packages() {
@@ -59,7 +64,7 @@ make_venv() {
     fi
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
         die "$python is older than Python 3.10; set PYTHON to a newer one"
-    say "Python packages: making .venv with $("$python" --version)"
+    say "Python packages: making $venv_dir with $("$python" --version)"
     "$python" -m venv --clear "$venv_dir"
 }
 
@@ -72,7 +77,7 @@ install_python_packages() {
         say "Python packages: those of scripts/$(basename "$requirements") are installed"
         return
     fi
-    say "Python packages: installing those of scripts/$(basename "$requirements") into .venv (some minutes)"
+    say "Python packages: installing those of scripts/$(basename "$requirements") into $venv_dir (some minutes)"
     "$venv_dir/bin/python" -m pip install --quiet --disable-pip-version-check \
         --requirement "$requirements"
     printf '%s\n' "$wanted" >"$stamp"
@@ -81,9 +86,13 @@ install_python_packages() {
 case ${1:-demo} in
     demo) packages=("${build_packages[@]}") ;;
     test) packages=("${build_packages[@]}" "${test_packages[@]}") ;;
-    *) die "unknown set '$1'; known: demo, test" ;;
+    benchmarks) packages=("${build_packages[@]}" "${benchmark_packages[@]}") ;;
+    *) die "unknown set '$1'; known: demo, test, benchmarks" ;;
 esac
 heading "Setup (${1:-demo})"
 install_debian_packages "${packages[@]}"
+if [ "${1:-demo}" = benchmarks ]; then
+    install_debian_packages "${other_parties[@]}" || say "not all of these can be had"
+fi
 make_venv
 install_python_packages "$project_dir/scripts/requirements-${1:-demo}.txt"

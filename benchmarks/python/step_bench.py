@@ -1,107 +1,292 @@
-"""What recording adds to a step of a plain training loop, and to a Python start.
+"""What recording adds to the steps of a whole training, beside traceml-ai.
 
-usage: python benchmarks/python/step_bench.py [--steps N] [--workers N]
+usage: python benchmarks/python/step_bench.py [--long] [--workers N]
 
-The loop does next to nothing, so nearly all that is measured is the DataLoader and us;
-a block of steps without recording and one with it alternate, each in a new process.
+Trains a small model (step_loop.py) in a new process each time: with recording unset,
+unset once more (what differs between these two is noise), on, and under traceml-ai.
 """
 
 import argparse
+import contextlib
+import json
 import os
+import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from comparison import (
+    Estimate,
+    difference,
+    estimate,
+    parser,
+    print_table,
+    progress,
+    ratio,
+    run_rounds,
+    say,
+    significant,
+)
+
+LOOP = Path(__file__).with_name("step_loop.py")
+STEP_S = 2e-3
+WARM_UP = 0.1  # of the steps are left out
+
+UNSET = "recording unset"
+AGAIN = "unset once more"
+ON = "recording on"
+TRACEML = "traceml-ai"
 
 
-def run_steps(steps: int, workers: int) -> float:
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one process, in microseconds, and what it recorded."""
+
+    mean: float
+    median: float
+    intervals_per_step: float = 0
+
+
+@dataclass(frozen=True)
+class Training:
+    """What all processes have in common."""
+
+    steps: int
+    workers: int
+    products: int
+
+    def arguments(self) -> list[str]:
+        """Those of step_loop.py."""
+        return [
+            "--steps", str(self.steps), "--workers", str(self.workers),
+            "--products", str(self.products),
+        ]  # fmt: skip
+
+
+def steps_of(result: Path) -> Steps:
     """
-    Train on numbers in memory.
+    Read what a training found.
 
-    :param steps: how many.
-    :param workers: of the loader.
-    :return: microseconds per step, the first tenth left out.
+    :param result: the file it wrote.
     """
-    import torch
-    from torch.utils.data import DataLoader
-
-    import metatrain_timing
-
-    stages = [metatrain_timing.timed(f"stage {i}") for i in range(8)]
-    data = torch.arange(float(steps))
-    loader = DataLoader(data, batch_size=1, num_workers=workers)
-    weight = torch.ones(1, requires_grad=True)
-    optimizer = torch.optim.SGD([weight], lr=1e-3)
-    start = 0.0
-    for step, batch in enumerate(loader):
-        if step == steps // 10:
-            start = time.perf_counter()
-        for stage in stages:
-            with stage:
-                pass
-        (weight * batch).sum().backward()
-        optimizer.step()
-    return (time.perf_counter() - start) / (steps - steps // 10) * 1e6
+    times = json.loads(result.read_text())["step_s"]
+    times = times[int(len(times) * WARM_UP) :]
+    return Steps(statistics.mean(times) * 1e6, statistics.median(times) * 1e6)
 
 
-def in_a_process(database: str, *arguments: object) -> float:
+def run(command: list[str], environment: dict[str, str], folder: str) -> None:
     """
-    Seconds, or what a process prints.
+    Run a program to its end, and say what it printed if it fails.
 
-    :param database: METATRAIN_TIMING_DB; empty: off.
-    :param arguments: of Python.
+    :param command: the program and its arguments.
+    :param environment: added to ours.
+    :param folder: where.
     """
-    environment = {
-        **os.environ,
-        "METATRAIN_TIMING_DB": database,
-        "OMP_NUM_THREADS": "1",
-    }
-    start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        env=environment,
-        check=True,
+        command,
+        env={**os.environ, "METATRAIN_TIMING_DB": "", **environment},
+        cwd=folder,
         capture_output=True,
         text=True,
+        check=False,
     )
-    return float(done.stdout or time.perf_counter() - start)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+
+
+def train(training: Training, recording: bool) -> Steps:
+    """
+    Train in a new process.
+
+    :param training: what.
+    :param recording: whether to record.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        result, database = Path(folder) / "result.json", Path(folder) / "run.db"
+        run(
+            [sys.executable, str(LOOP), str(result), *training.arguments()],
+            {"METATRAIN_TIMING_DB": str(database) if recording else ""},
+            folder,
+        )
+        steps = steps_of(result)
+        if recording:
+            return Steps(steps.mean, steps.median, intervals(database) / training.steps)
+        if database.exists():
+            raise RuntimeError("recording was to be off")
+        return steps
+
+
+def intervals(database: Path) -> int:
+    """
+    Intervals of a run, those of its workers too.
+
+    :param database: of the training process.
+    """
+    count = 0
+    for path in (database, *database.with_name("run.db.d").glob("*.db")):
+        with contextlib.closing(sqlite3.connect(path)) as file:
+            count += file.execute("SELECT count(*) FROM interval").fetchone()[0]
+    return count
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def train_with_traceml(training: Training) -> Steps:
+    """
+    Train in a new process under traceml-ai, by its command and with its defaults.
+
+    :param training: what.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        run(
+            [
+                str(Path(sys.executable).with_name("traceml")), "run", str(LOOP),
+                "--mode", "summary", "--logs-dir", folder, "--run-name", "bench",
+                "--aggregator-port", str(free_port()),
+                "--args", str(result), "--traceml", *training.arguments(),
+            ],
+            {},
+            folder,
+        )  # fmt: skip
+        if not list(Path(folder).glob("bench/**/final_summary.json")):
+            raise RuntimeError("traceml-ai wrote no summary: it did not record")
+        return steps_of(result)
+
+
+def why_no_traceml(training: Training) -> str:
+    """
+    Why traceml-ai cannot take part; empty: it can.
+
+    :param training: a short one.
+    """
+    try:
+        train_with_traceml(training)
+    except (OSError, RuntimeError) as error:
+        return str(error)
+    return ""
+
+
+def products_for(workers: int) -> int:
+    """
+    How many products of matrices make a step last 2 ms.
+
+    :param workers: of the loader.
+    """
+    few, many = 10, 60
+    times = [
+        train(Training(300, workers, count), recording=False).median / 1e6
+        for count in (few, many)
+    ]
+    each = (times[1] - times[0]) / (many - few)
+    return max(1, round(few + (STEP_S - times[0]) / each))
+
+
+def start_up_ms(recording: bool) -> float:
+    """
+    Milliseconds of a Python that does nothing, the median of a few.
+
+    :param recording: whether METATRAIN_TIMING_DB is set.
+    """
+    times = []
+    with tempfile.TemporaryDirectory() as folder:
+        database = os.path.join(folder, "run.db") if recording else ""
+        for _ in range(10):
+            start = time.perf_counter()
+            run(
+                [sys.executable, "-c", "pass"],
+                {"METATRAIN_TIMING_DB": database},
+                folder,
+            )
+            times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def print_steps(title: str, times: dict[str, list[float]]) -> None:
+    """
+    Print the table of one way to look at the steps.
+
+    :param title: above it.
+    :param times: microseconds by party, one of each round.
+    """
+
+    def row(party: str) -> list[str]:
+        added: Estimate = difference(times[party], times[UNSET])
+        share = ratio(times[party], times[UNSET])
+        percent = Estimate(*((part - 1) * 100 for part in vars(share).values()))
+        return [
+            party,
+            estimate(times[party]).text_with_interval(4),
+            "" if party == UNSET else added.text_with_interval(2),
+            "" if party == UNSET else percent.text_with_interval(2),
+        ]
+
+    head = ["party", "step, us (95 %)", "added, us (95 %)", "added, % (95 %)"]
+    print_table(title, head, map(row, times))
 
 
 def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--blocks", type=int, default=5)
-    parser.add_argument("--measure", action="store_true")
-    options = parser.parse_args()
-    if options.measure:
-        print(run_steps(options.steps, options.workers))
-        return
-    command = (
-        __file__, "--measure", "--steps", options.steps, "--workers", options.workers,
-    )  # fmt: skip
-    times: dict[str, list[float]] = {"off": [], "on": []}
-    starts: dict[str, list[float]] = {"off": [], "on": []}
-    with tempfile.TemporaryDirectory() as folder:
-        for block in range(options.blocks):
-            for state in ("off", "on"):
-                database = os.path.join(folder, f"{block}.db") if state == "on" else ""
-                times[state].append(in_a_process(database, *command))
-                starts[state].extend(
-                    in_a_process(database, "-c", "pass") for _ in range(10)
-                )
-    print(f"step of a plain loop, {options.workers} workers, 12 stages (median, us):")
-    for state, values in times.items():
-        print(
-            f"  {state:<4} {statistics.median(values):8.1f}   best {min(values):8.1f}"
-        )
-    added = statistics.median(times["on"]) - statistics.median(times["off"])
-    print(f"  added {added:7.1f}   best {min(times['on']) - min(times['off']):8.1f}")
-    print("python -c pass (median, ms):")
-    for state, values in starts.items():
-        print(f"  {state:<4} {statistics.median(values) * 1e3:8.2f}")
+    """Print the tables."""
+    arguments: argparse.ArgumentParser = parser(__doc__)
+    arguments.add_argument("--workers", type=int, default=2)
+    options = arguments.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    progress("whole training")
+    products = products_for(options.workers)
+    steps = 2000 if options.long else 500
+    training = Training(steps, options.workers, products)
+    parties: dict[str, Callable[[], Steps]] = {
+        UNSET: lambda: train(training, recording=False),
+        AGAIN: lambda: train(training, recording=False),
+        ON: lambda: train(training, recording=True),
+    }
+    no_traceml = why_no_traceml(Training(50, options.workers, products))
+    if not no_traceml:
+        parties[TRACEML] = lambda: train_with_traceml(training)
+    rounds = run_rounds(parties, 15 if options.long else 6)
+    means = {party: [run.mean for run in runs] for party, runs in rounds.items()}
+    medians = {party: [run.median for run in runs] for party, runs in rounds.items()}
+    print_steps(
+        f"Training, {options.workers} workers, {steps} steps: mean step of a process",
+        means,
+    )
+    print_steps("The same: median step of a process", medians)
+    recorded = statistics.median(run.intervals_per_step for run in rounds[ON])
+    say(f"Recorded: {significant(recorded)} intervals a step, workers included.")
+    if no_traceml:
+        say(f"Without traceml-ai: {no_traceml}")
+    else:
+        added = difference(means[ON], means[UNSET]).median
+        rival = difference(means[TRACEML], means[UNSET]).median
+        say(f"Added by recording / by traceml-ai: {significant(added / rival, 2)}")
+
+    found = run_rounds(
+        {UNSET: lambda: start_up_ms(False), ON: lambda: start_up_ms(True)}, 6
+    )
+    print_table(
+        "python -c pass, in ms",
+        ["party", "median (95 %)", "of unset (95 %)"],
+        [
+            [
+                party,
+                estimate(values).text_with_interval(),
+                ratio(values, found[UNSET]).text_with_interval(),
+            ]
+            for party, values in found.items()
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -1,24 +1,49 @@
 """What a `timed` block costs, beside what else a program could use.
 
-usage: python benchmarks/python/timed_bench.py
+usage: python benchmarks/python/timed_bench.py [--long]
 
-Runs itself once for each state of recording, since that is fixed when a process starts.
-Numbers are the best of several repeats: the machine's noise only ever adds.
+Each party runs in processes of its own: whether recording is on is fixed when one
+starts, and no tool shall be in another's way. Blocks are timed by the few thousand and
+everything is drained in between, untimed: what is measured is recording, not dropping.
+The empty loop around the block is taken off.
 """
 
+import argparse
 import contextlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-BLOCKS = 100_000
-REPEATS = 7
+BLOCKS = 2000  # a ring holds 8,192 records; the drain is called at half of it
+REPEATS = 60
+
+ON = "timed, on"
+OFF = "timed, off"
+ON_KEPT = "timed, on, object kept"
+NULLCONTEXT = "nullcontext"
+RIVALS = (
+    NULLCONTEXT,
+    "pure-Python timer class",
+    "contextlib generator timer",
+    "nvtx.annotate",
+    "VizTracer log_event",
+    "torch record_function",
+    "torch record_function, profiler on",
+    "OpenTelemetry span",
+)
+PARTIES = (ON, ON_KEPT, OFF, *RIVALS)
+# What each party is compared by.
+CONTEXT = "with make('stage'): pass"
+KEPT = "with make: pass"
+
+Make = Callable[[str], Any]
 
 
 class PurePythonTimer:
@@ -37,67 +62,173 @@ class PurePythonTimer:
         self.totals[self.stage] = self.totals.get(self.stage, 0.0) + elapsed
 
 
-def cost_ns(make: Callable[[str], Any]) -> float:
+@contextlib.contextmanager
+def generator_timer(stage: str) -> Iterator[None]:
     """
-    Nanoseconds of one `with make("stage"): pass`, the loop around it left out.
+    The shortest timer to write in Python.
 
-    :param make: makes the context manager.
+    :param stage: its name.
     """
-    block = timeit.Timer("with make('stage'): pass", globals={"make": make})
-    loop = timeit.Timer("pass")
-    best = min(block.repeat(REPEATS, BLOCKS)) - min(loop.repeat(REPEATS, BLOCKS))
-    return best / BLOCKS * 1e9
-
-
-def measure() -> dict[str, float]:
-    """All costs in this process."""
-    from metatrain_timing import timed
-
-    found = {
-        "timed": cost_ns(timed),
-        "nullcontext": cost_ns(contextlib.nullcontext),
-        "pure-Python timer": cost_ns(PurePythonTimer),
-    }
+    start = time.perf_counter()
     try:
-        from torch.autograd.profiler import record_function
-    except ImportError:
-        pass
+        yield
+    finally:
+        elapsed = time.perf_counter() - start
+        PurePythonTimer.totals[stage] = PurePythonTimer.totals.get(stage, 0.0) + elapsed
+
+
+@contextlib.contextmanager
+def viztracer() -> Iterator[Make]:
+    """VizTracer, told to trace nothing but the events it is given."""
+    from viztracer import VizTracer
+
+    tracer = VizTracer(log_sparse=True, verbose=0)
+    tracer.start()
+    yield tracer.log_event
+    tracer.stop()
+
+
+@contextlib.contextmanager
+def torch_profiler() -> Iterator[Make]:
+    """A record_function that somebody records."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    with profile(activities=[ProfilerActivity.CPU]):
+        yield record_function
+
+
+@contextlib.contextmanager
+def party_maker(party: str) -> Iterator[Make]:
+    """
+    What makes the context managers of a party, ready to use.
+
+    :param party: its name.
+    """
+    if party in (ON, OFF):
+        from metatrain_timing import timed
+
+        yield timed
+    elif party == ON_KEPT:
+        from metatrain_timing import timed
+
+        yield timed("stage")  # type: ignore[misc]
+    elif party == NULLCONTEXT:
+        yield contextlib.nullcontext
+    elif party == "pure-Python timer class":
+        yield PurePythonTimer
+    elif party == "contextlib generator timer":
+        yield generator_timer
+    elif party == "nvtx.annotate":
+        import nvtx
+
+        yield nvtx.annotate
+    elif party == "VizTracer log_event":
+        with viztracer() as make:
+            yield make
+    elif party == "torch record_function":
+        from torch.profiler import record_function
+
+        yield record_function
+    elif party == "torch record_function, profiler on":
+        with torch_profiler() as make:
+            yield make
+    elif party == "OpenTelemetry span":
+        from opentelemetry.sdk.trace import TracerProvider
+
+        yield TracerProvider().get_tracer("bench").start_as_current_span
     else:
-        found["torch's record_function"] = cost_ns(record_function)
-    return found
+        raise ValueError(party)
 
 
-def measure_in_a_process(database: str) -> dict[str, float]:
+def median_ns(statement: str, make: object, between: Callable[[], None]) -> float:
     """
-    All costs in a new process.
+    Nanoseconds of one statement, the loop around it included.
 
-    :param database: where to record to; empty: recording is off.
+    :param statement: what is timed.
+    :param make: what the statement calls by this name.
+    :param between: called before each repeat, untimed.
     """
-    environment = {**os.environ, "METATRAIN_TIMING_DB": database}
-    done = subprocess.run(
-        [sys.executable, __file__, "--measure"],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
+    names = {"make": make, "between": between}
+    timer = timeit.Timer(statement, setup="between()", globals=names)
+    return statistics.median(timer.repeat(REPEATS, BLOCKS)) / BLOCKS * 1e9
+
+
+def measure(party: str) -> float:
+    """
+    Nanoseconds of a block, in this process.
+
+    :param party: whose.
+    """
+    import metatrain_timing
+
+    recording = party in (ON, ON_KEPT)
+    between = metatrain_timing.flush if recording else (lambda: None)
+    with party_maker(party) as make:
+        statement = KEPT if party == ON_KEPT else CONTEXT
+        block = median_ns(statement, make, between)
+    if metatrain_timing.health()["dropped_count"] != 0:
+        raise RuntimeError("records were dropped: nothing is measured")
+    if recording != (metatrain_timing.health()["recorded_count"] > 0):
+        raise RuntimeError(f"{party}: recording is not as it should be")
+    return block - median_ns("pass", None, lambda: None)
+
+
+def measure_in_a_process(party: str) -> float:
+    """
+    The same in a new process.
+
+    :param party: whose.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        database = os.path.join(folder, "run.db") if party in (ON, ON_KEPT) else ""
+        done = subprocess.run(
+            [sys.executable, __file__, "--measure", party],
+            env={**os.environ, "METATRAIN_TIMING_DB": database},
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    return float(json.loads(done.stdout))
+
+
+def compare(rounds: int) -> None:
+    """
+    Print the table.
+
+    :param rounds: how many.
+    """
+    from comparison import estimate, print_table, progress, ratio, run_rounds
+
+    progress("Python blocks")
+    found = run_rounds(
+        {party: lambda party=party: measure_in_a_process(party) for party in PARTIES},
+        rounds,
     )
-    costs: dict[str, float] = json.loads(done.stdout)
-    return costs
+    print_table(
+        "Python: one `with` block, in ns",
+        ["party", "median (95 %)", "of nullcontext", f"{ON} / it (95 %)"],
+        [
+            [
+                party,
+                estimate(values).text_with_interval(),
+                ratio(values, found[NULLCONTEXT]).text(),
+                ratio(found[ON], values).text_with_interval(),
+            ]
+            for party, values in found.items()
+        ],
+    )
 
 
 def main() -> None:
-    """Print the table."""
-    if "--measure" in sys.argv:
-        json.dump(measure(), sys.stdout)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        on = measure_in_a_process(os.path.join(folder, "run.db"))
-    off = measure_in_a_process("")
-    rows = [("timed, on", on["timed"]), ("timed, off", off["timed"])]
-    rows += [(name, cost) for name, cost in off.items() if name != "timed"]
-    print(f"{'block':<26} {'ns':>8} {'of nullcontext':>15}")
-    for name, cost in rows:
-        print(f"{name:<26} {cost:>8.0f} {cost / off['nullcontext']:>15.2f}")
+    """Print the table, or measure one party."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true", help="more rounds")
+    parser.add_argument("--measure", choices=PARTIES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        json.dump(measure(options.measure), sys.stdout)
+    else:
+        compare(25 if options.long else 9)
 
 
 if __name__ == "__main__":

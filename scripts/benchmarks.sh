@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Measures what recording costs, beside other tools, all in one run on this machine, and
+# prints tables in Markdown; docs/benchmarks.md says what they mean.
+#
+# usage: scripts/benchmarks.sh [--long] [hot|python|drain|training|all]...
+#   hot        C++: an interval beside its floor and LTTng-UST; instruction counts
+#   python     a `timed` block beside nvtx, VizTracer, torch, OpenTelemetry, plain Python
+#   drain      rows a second into SQLite; what the drain thread takes of a core
+#   training   steps of a training with recording off, on, and under traceml-ai
+#   all        all of these (the default; about 12 minutes on two cores)
+#   --long     more and longer rounds (about 50 minutes)
+#
+# The machine should do nothing else meanwhile. Debian packages are installed where they
+# are missing, Python packages into build/benchmarks/venv.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$project_dir"
+
+export MT_VENV_DIR=$project_dir/build/benchmarks/venv
+venv_dir=$MT_VENV_DIR
+python=$venv_dir/bin/python
+
+long=()
+sections=()
+for argument in "$@"; do
+    case $argument in
+        hot | python | drain | training) sections+=("$argument") ;;
+        all) sections=(hot python drain training) ;;
+        --long) long=(--long) ;;
+        --help | -h) print_usage && exit ;;
+        *) die "unknown argument '$argument'; try --help" ;;
+    esac
+done
+[ ${#sections[@]} -gt 0 ] || sections=(hot python drain training)
+
+# bench NAME: runs one of benchmarks/python.
+bench() { "$python" "benchmarks/python/$1_bench.py" "${long[@]}"; }
+
+run_section() {
+    case $1 in
+        hot) bench hot && "$python" benchmarks/python/count_bench.py ;;
+        python) bench timed ;;
+        drain) bench drain ;;
+        training) bench step ;;
+    esac
+}
+
+describe_machine() {
+    say "$(date -u '+%Y-%m-%d %H:%M UTC'), commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+    say "$(nproc) cores of $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r)"
+    say "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource), $("$python" --version), $("${CXX:-c++}" --version | head -n 1)"
+    say "load before: $(cut -d ' ' -f 1-3 /proc/loadavg)"
+}
+
+scripts/setup.sh benchmarks >&2
+{
+    heading "Build (preset release)"
+    cmake --preset release
+    cmake --build --preset release --target benchmarks/all
+    heading "Install metatrain-timing into build/benchmarks/venv"
+    install_project
+} >&2
+describe_machine
+for section in "${sections[@]}"; do
+    run_section "$section"
+done
