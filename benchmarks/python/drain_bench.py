@@ -122,7 +122,7 @@ def record(program: Path, database: Path, *options: object) -> Found:
     :param options: of the program.
     """
     done = subprocess.run(
-        [program, database, *map(str, options)],
+        [str(program), str(database), *map(str, options)],
         env={**os.environ, "METATRAIN_TIMING_DB": ""},
         check=True,
         stdout=subprocess.PIPE,
@@ -156,9 +156,12 @@ def write_in_a_process(way: str, source: Path) -> Found:
     """
 
     def run(target: Path) -> Found:
-        command = [sys.executable, __file__, "--write", way, "--from", source]
+        command = [sys.executable, __file__, "--write", way, "--from", str(source)]
         done = subprocess.run(
-            [*command, "--to", target], check=True, stdout=subprocess.PIPE, text=True
+            [*command, "--to", str(target)],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         found: Found = json.loads(done.stdout)
         return found
@@ -173,7 +176,7 @@ def total(runs: list[Found], key: str) -> float:
     :param runs: what they found.
     :param key: of what; a rival drops nothing.
     """
-    return sum(run.get(key, 0) for run in runs)
+    return sum(float(run.get(key, 0)) for run in runs)
 
 
 def make_source(program: Path, path: Path) -> None:
@@ -226,7 +229,7 @@ def compare_rates(program: Path, rounds: int) -> None:
                 estimate(rates[party]).text_with_interval(),
                 ratio(rates[party], rates[EXECUTEMANY]).text_with_interval(),
                 ratio(rates[party], rates[SELECT]).text(),
-                f"{total(runs, 'dropped'):,}",
+                f"{total(runs, 'dropped'):,.0f}",
                 f"{total(runs, 'bytes') / total(runs, 'rows'):.1f}",
             ]
             for party, runs in found.items()

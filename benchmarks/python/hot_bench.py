@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from comparison import (
-    Estimate,
     difference,
     estimate,
     parser,
@@ -230,7 +229,7 @@ def main() -> int:
             tail.setdefault(name, []).append(p999_ns)
 
     def row(name: str) -> list[str]:
-        over: Estimate = difference(median[name], median[EMPTY])
+        over = difference(median[name], median[EMPTY])
         return [
             name,
             estimate(median[name]).text_with_interval(),

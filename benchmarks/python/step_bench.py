@@ -6,7 +6,6 @@ Trains a small model (step_loop.py) in a new process each time: with recording u
 unset once more (what differs between these two is noise), on, and under traceml-ai.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -223,7 +222,7 @@ def print_steps(title: str, times: dict[str, list[float]]) -> None:
     """
 
     def row(party: str) -> list[str]:
-        added: Estimate = difference(times[party], times[UNSET])
+        added = difference(times[party], times[UNSET])
         share = ratio(times[party], times[UNSET])
         percent = Estimate(*((part - 1) * 100 for part in vars(share).values()))
         return [
@@ -239,7 +238,7 @@ def print_steps(title: str, times: dict[str, list[float]]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    arguments: argparse.ArgumentParser = parser(__doc__)
+    arguments = parser(__doc__)
     arguments.add_argument("--workers", type=int, default=2)
     options = arguments.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -268,9 +267,14 @@ def main() -> None:
     if no_traceml:
         say(f"Without traceml-ai: {no_traceml}")
     else:
-        added = difference(means[ON], means[UNSET]).median
-        rival = difference(means[TRACEML], means[UNSET]).median
-        say(f"Added by recording / by traceml-ai: {significant(added / rival, 2)}")
+        added = [
+            (on - unset) / (rival - unset)
+            for on, rival, unset in zip(
+                means[ON], means[TRACEML], means[UNSET], strict=True
+            )
+        ]
+        text = estimate(added).text_with_interval(2)
+        say(f"Added by recording / added by traceml-ai: {text}")
 
     found = run_rounds(
         {UNSET: lambda: start_up_ms(False), ON: lambda: start_up_ms(True)}, 6

@@ -19,6 +19,7 @@ import tempfile
 import time
 import timeit
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 BLOCKS = 2000  # a ring holds 8,192 records; the drain is called at half of it
@@ -111,7 +112,7 @@ def party_maker(party: str) -> Iterator[Make]:
     elif party == ON_KEPT:
         from metatrain_timing import timed
 
-        yield timed("stage")  # type: ignore[misc]
+        yield timed("stage")
     elif party == NULLCONTEXT:
         yield contextlib.nullcontext
     elif party == "pure-Python timer class":
@@ -201,7 +202,7 @@ def compare(rounds: int) -> None:
 
     progress("Python blocks")
     found = run_rounds(
-        {party: lambda party=party: measure_in_a_process(party) for party in PARTIES},
+        {party: partial(measure_in_a_process, party) for party in PARTIES},
         rounds,
     )
     print_table(
