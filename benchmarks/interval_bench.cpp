@@ -9,6 +9,7 @@
 #include <metatrain_timing/recorder/recorder.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -74,6 +75,21 @@ void IntervalOff(benchmark::State& state) {
     measure(state, [stage] { const mt::Interval interval(stage); }, nothing_between);
 }
 
+// A recorder that has just started is not what a training sees: its drain thread has
+// not looked at the clocks yet.
+constexpr std::chrono::milliseconds kSettling{300};
+
+template <typename Body>
+void settle(Body body) {
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < kSettling) {
+        for (int index = 0; index < mt::bench::kBatch; ++index) {
+            body();
+        }
+        mt::flush();
+    }
+}
+
 template <typename Body>
 void measure_recording(benchmark::State& state, Body body) {
     std::string folder = (fs::temp_directory_path() / "mt-bench-XXXXXX").string();
@@ -82,6 +98,7 @@ void measure_recording(benchmark::State& state, Body body) {
         return;
     }
     mt::start({.database = fs::path(folder) / "run.db"});
+    settle(body);
     measure(state, body, [] { mt::flush(); });
     state.counters["dropped"] = static_cast<double>(mt::health().dropped_count);
     mt::stop();

@@ -24,6 +24,7 @@ from typing import Any
 
 BLOCKS = 2000  # a ring holds 8,192 records; the drain is called at half of it
 REPEATS = 60
+SETTLING_S = 0.3  # caches are warm then, and the drain thread has seen the clocks
 
 ON = "timed, on"
 OFF = "timed, off"
@@ -151,6 +152,9 @@ def median_ns(statement: str, make: object, between: Callable[[], None]) -> floa
     """
     names = {"make": make, "between": between}
     timer = timeit.Timer(statement, setup="between()", globals=names)
+    start = time.perf_counter()
+    while time.perf_counter() - start < SETTLING_S:
+        timer.timeit(BLOCKS)
     return statistics.median(timer.repeat(REPEATS, BLOCKS)) / BLOCKS * 1e9
 
 
