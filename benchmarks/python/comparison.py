@@ -7,8 +7,10 @@ rounds and its interval are printed.
 
 import argparse
 import math
+import os
 import random
 import statistics
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,6 +97,30 @@ def significant(value: float, digits: int = 3) -> str:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+
+
+def output_of(
+    *command: object, database: str | Path = "", folder: Path | None = None
+) -> str:
+    """
+    What a program prints; if it fails, an error with all it printed.
+
+    :param command: the program and its arguments.
+    :param database: METATRAIN_TIMING_DB; empty: recording is off.
+    :param folder: where it runs.
+    """
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words,
+        env={**os.environ, "METATRAIN_TIMING_DB": str(database)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def run_rounds(

@@ -4,24 +4,42 @@ usage: python benchmarks/python/count_bench.py [--build FOLDER]
 
 A count does not depend on how busy the machine is, so that two commits can be compared
 by their tables. Each program runs with two numbers of intervals: the difference leaves
-out what is done once. Of Python's threads the first alone is counted.
+out what is done once. Of Python's threads the first alone is counted. Where recording
+is on the least of a few tries counts: under callgrind the drain thread may come too late
+to compare the clocks, and the slower one is read instead.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from comparison import parser, print_table, progress, say
+from comparison import output_of, parser, print_table, progress, say
 
 FEW = 1000
 MANY = 3000  # a ring holds 8,192 records; the drain is called at half of it
+TRIES = 3
 PYTHON_PROGRAM = Path(__file__).with_name("timed_count.py")
+
+
+@dataclass(frozen=True)
+class Party:
+    """How to count the instructions of a number of intervals."""
+
+    instructions: Callable[[int], int]
+    tries: int = 1
+
+    def per_interval(self) -> float:
+        """Instructions of one interval, with the loop around it."""
+        few, many = (
+            min(self.instructions(count) for _ in range(self.tries))
+            for count in (FEW, MANY)
+        )
+        return (many - few) / (MANY - FEW)
 
 
 def callgrind(folder: Path, recording: bool, *command: object) -> Path:
@@ -33,22 +51,16 @@ def callgrind(folder: Path, recording: bool, *command: object) -> Path:
     :param command: options of callgrind, the program, its arguments.
     :return: the counts of the first thread.
     """
-    database = str(folder / "run.db") if recording else ""
-    done = subprocess.run(
-        [
-            "valgrind",
-            "--tool=callgrind",
-            "--separate-threads=yes",
-            f"--callgrind-out-file={folder / 'counts'}",
-            *map(str, command),
-        ],
-        env={**os.environ, "METATRAIN_TIMING_DB": database, "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-        check=False,
+    output_of(
+        "env",
+        "PYTHONHASHSEED=0",
+        "valgrind",
+        "--tool=callgrind",
+        "--separate-threads=yes",
+        f"--callgrind-out-file={folder / 'counts'}",
+        *command,
+        database=folder / "run.db" if recording else "",
     )
-    if done.returncode != 0:
-        raise RuntimeError(f"valgrind failed:\n{done.stderr}")
     return folder / "counts-01"
 
 
@@ -93,23 +105,14 @@ def total(counts: Path) -> int:
     return int(found[1])
 
 
-def per_interval(instructions: Callable[[int], int]) -> float:
-    """
-    Instructions of one interval, with the loop around it.
-
-    :param instructions: those of so many intervals.
-    """
-    return (instructions(MANY) - instructions(FEW)) / (MANY - FEW)
-
-
-def print_counts(title: str, parties: dict[str, Callable[[int], int]]) -> None:
+def print_counts(title: str, parties: dict[str, Party]) -> None:
     """
     Print a table.
 
     :param title: above it.
     :param parties: the first is the empty loop.
     """
-    counts = {name: per_interval(party) for name, party in parties.items()}
+    counts = {name: party.per_interval() for name, party in parties.items()}
     loop = next(iter(counts.values()))
     print_table(
         title,
@@ -129,20 +132,20 @@ def main() -> None:
     print_counts(
         "C++: instructions of one interval, by callgrind",
         {
-            "empty loop": partial(in_cpp, program, "empty"),
-            "interval off": partial(in_cpp, program, "off"),
-            "interval on": partial(in_cpp, program, "on"),
-            "begin() and end() on": partial(in_cpp, program, "begin_end"),
-            "count() on": partial(in_cpp, program, "count"),
+            "empty loop": Party(partial(in_cpp, program, "empty")),
+            "interval off": Party(partial(in_cpp, program, "off")),
+            "interval on": Party(partial(in_cpp, program, "on"), TRIES),
+            "begin() and end() on": Party(partial(in_cpp, program, "begin_end"), TRIES),
+            "count() on": Party(partial(in_cpp, program, "count"), TRIES),
         },
     )
     print_counts(
         "Python: instructions of one block, by callgrind",
         {
-            "empty loop": partial(in_python, "empty", False),
-            "nullcontext": partial(in_python, "nullcontext", False),
-            "timed, off": partial(in_python, "timed", False),
-            "timed, on": partial(in_python, "timed", True),
+            "empty loop": Party(partial(in_python, "empty", False)),
+            "nullcontext": Party(partial(in_python, "nullcontext", False)),
+            "timed, off": Party(partial(in_python, "timed", False)),
+            "timed, on": Party(partial(in_python, "timed", True), TRIES),
         },
     )
 

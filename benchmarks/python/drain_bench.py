@@ -10,9 +10,7 @@ database. All times are until the file is closed and journal mode DELETE again.
 import argparse
 import contextlib
 import json
-import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -121,14 +119,9 @@ def record(program: Path, database: Path, *options: object) -> Found:
     :param database: a new file.
     :param options: of the program.
     """
-    done = subprocess.run(
-        [str(program), str(database), *map(str, options)],
-        env={**os.environ, "METATRAIN_TIMING_DB": ""},
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    found: Found = json.loads(done.stdout)
+    from comparison import output_of
+
+    found: Found = json.loads(output_of(program, database, *options))
     with contextlib.closing(sqlite3.connect(database)) as file:
         rows = file.execute("SELECT count(*) FROM interval").fetchone()[0]
     if rows != found["rows"]:
@@ -154,16 +147,11 @@ def write_in_a_process(way: str, source: Path) -> Found:
     :param way: EXECUTEMANY or SELECT.
     :param source: the recorded database.
     """
+    from comparison import output_of
 
     def run(target: Path) -> Found:
-        command = [sys.executable, __file__, "--write", way, "--from", str(source)]
-        done = subprocess.run(
-            [*command, "--to", str(target)],
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        found: Found = json.loads(done.stdout)
+        command = (sys.executable, __file__, "--write", way)
+        found: Found = json.loads(output_of(*command, "--from", source, "--to", target))
         return found
 
     return new_file_for(run)

@@ -12,7 +12,6 @@ import os
 import socket
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from comparison import (
     Estimate,
     difference,
     estimate,
+    output_of,
     parser,
     print_table,
     progress,
@@ -79,26 +79,6 @@ def steps_of(result: Path) -> Steps:
     return Steps(statistics.mean(times) * 1e6, statistics.median(times) * 1e6)
 
 
-def run(command: list[str], environment: dict[str, str], folder: str) -> None:
-    """
-    Run a program to its end, and say what it printed if it fails.
-
-    :param command: the program and its arguments.
-    :param environment: added to ours.
-    :param folder: where.
-    """
-    done = subprocess.run(
-        command,
-        env={**os.environ, "METATRAIN_TIMING_DB": "", **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-
-
 def train(training: Training, recording: bool) -> Steps:
     """
     Train in a new process.
@@ -108,11 +88,10 @@ def train(training: Training, recording: bool) -> Steps:
     """
     with tempfile.TemporaryDirectory() as folder:
         result, database = Path(folder) / "result.json", Path(folder) / "run.db"
-        run(
-            [sys.executable, str(LOOP), str(result), *training.arguments()],
-            {"METATRAIN_TIMING_DB": str(database) if recording else ""},
-            folder,
-        )
+        output_of(
+            sys.executable, LOOP, result, *training.arguments(),
+            database=database if recording else "",
+        )  # fmt: skip
         steps = steps_of(result)
         if recording:
             return Steps(steps.mean, steps.median, intervals(database) / training.steps)
@@ -150,15 +129,12 @@ def train_with_traceml(training: Training) -> Steps:
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        run(
-            [
-                str(Path(sys.executable).with_name("traceml")), "run", str(LOOP),
-                "--mode", "summary", "--logs-dir", folder, "--run-name", "bench",
-                "--aggregator-port", str(free_port()),
-                "--args", str(result), "--traceml", *training.arguments(),
-            ],
-            {},
-            folder,
+        output_of(
+            Path(sys.executable).with_name("traceml"), "run", LOOP,
+            "--mode", "summary", "--logs-dir", folder, "--run-name", "bench",
+            "--aggregator-port", free_port(),
+            "--args", result, "--traceml", *training.arguments(),
+            folder=Path(folder),
         )  # fmt: skip
         if not list(Path(folder).glob("bench/**/final_summary.json")):
             raise RuntimeError("traceml-ai wrote no summary: it did not record")
@@ -204,11 +180,7 @@ def start_up_ms(recording: bool) -> float:
         database = os.path.join(folder, "run.db") if recording else ""
         for _ in range(10):
             start = time.perf_counter()
-            run(
-                [sys.executable, "-c", "pass"],
-                {"METATRAIN_TIMING_DB": database},
-                folder,
-            )
+            output_of(sys.executable, "-c", "pass", database=database)
             times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e3
 

@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -184,16 +183,14 @@ def measure_in_a_process(party: str) -> float:
 
     :param party: whose.
     """
+    from comparison import output_of
+
     with tempfile.TemporaryDirectory() as folder:
         database = os.path.join(folder, "run.db") if party in (ON, ON_KEPT) else ""
-        done = subprocess.run(
-            [sys.executable, __file__, "--measure", party],
-            env={**os.environ, "METATRAIN_TIMING_DB": database},
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
+        found = output_of(
+            sys.executable, __file__, "--measure", party, database=database
         )
-    return float(json.loads(done.stdout))
+    return float(json.loads(found))
 
 
 def compare(rounds: int) -> None:
