@@ -31,7 +31,7 @@ void repeat(int count, Body body) {
 void settle() {
     mt::count(mt::counter("start"), 1.0);
     mt::flush();  // opens the file, which takes long under callgrind
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 struct Party {

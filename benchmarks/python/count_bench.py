@@ -4,9 +4,9 @@ usage: python benchmarks/python/count_bench.py [--build FOLDER]
 
 A count does not depend on how busy the machine is, so that two commits can be compared
 by their tables. Each program runs with two numbers of intervals: the difference leaves
-out what is done once. Of Python's threads the first alone is counted. Where recording
-is on the least of a few tries counts: under callgrind the drain thread may come too late
-to compare the clocks, and the slower one is read instead.
+out what is done once. Of the threads the first alone is counted. Where recording is
+on the least of a few tries counts: under callgrind the drain thread may come too
+late to compare the clocks, and the slower one is read instead.
 """
 
 import re
@@ -57,6 +57,7 @@ def callgrind(folder: Path, recording: bool, *command: object) -> Path:
         "valgrind",
         "--tool=callgrind",
         "--separate-threads=yes",
+        "--fair-sched=yes",
         f"--callgrind-out-file={folder / 'counts'}",
         *command,
         database=folder / "run.db" if recording else "",
@@ -64,25 +65,22 @@ def callgrind(folder: Path, recording: bool, *command: object) -> Path:
     return folder / "counts-01"
 
 
-def in_cpp(program: Path, party: str, count: int) -> int:
+def in_cpp(build: Path, party: str, count: int) -> int:
     """
-    What the function `mt_counted` and all it calls executes.
+    Instructions of so many intervals: what `mt_counted` and all it calls executes.
 
-    :param program: interval_count.
-    :param party: its first argument.
+    :param build: folder of the benchmarks.
+    :param party: the first argument of interval_count.
     :param count: of intervals.
     """
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        counts = callgrind(
-            folder, False, "--toggle-collect=mt_counted", program, party, count, folder
-        )
-        return total(counts)
+        command = ("--toggle-collect=mt_counted", build / "interval_count", party)
+        return total(callgrind(Path(name), False, *command, count, name))
 
 
 def in_python(party: str, recording: bool, count: int) -> int:
     """
-    What a whole Python executes.
+    Instructions of a whole Python with so many blocks.
 
     :param party: the first argument of timed_count.py.
     :param recording: whether to record.
@@ -124,7 +122,7 @@ def print_counts(title: str, parties: dict[str, Party]) -> None:
 def main() -> None:
     """Print the tables."""
     options = parser(__doc__).parse_args()
-    program = options.build / "benchmarks" / "interval_count"
+    build = options.build / "benchmarks"
     if shutil.which("valgrind") is None:
         say("Without instruction counts: there is no valgrind (package valgrind).")
         return
@@ -132,11 +130,11 @@ def main() -> None:
     print_counts(
         "C++: instructions of one interval, by callgrind",
         {
-            "empty loop": Party(partial(in_cpp, program, "empty")),
-            "interval off": Party(partial(in_cpp, program, "off")),
-            "interval on": Party(partial(in_cpp, program, "on"), TRIES),
-            "begin() and end() on": Party(partial(in_cpp, program, "begin_end"), TRIES),
-            "count() on": Party(partial(in_cpp, program, "count"), TRIES),
+            "empty loop": Party(partial(in_cpp, build, "empty")),
+            "interval off": Party(partial(in_cpp, build, "off")),
+            "interval on": Party(partial(in_cpp, build, "on"), TRIES),
+            "begin() and end() on": Party(partial(in_cpp, build, "begin_end"), TRIES),
+            "count() on": Party(partial(in_cpp, build, "count"), TRIES),
         },
     )
     print_counts(
