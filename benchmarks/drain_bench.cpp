@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kBurst = 2000;  // a ring holds 8,192
 constexpr int kStagesPerStep = 12;
+constexpr int kStepsPerPass = 1000;
 constexpr std::chrono::milliseconds kTick{1};
 
 struct Arguments {
@@ -48,7 +49,9 @@ class Producer {
         for (int index = 0; index < count; ++index, ++done_) {
             if (done_ % kStagesPerStep == 0) {
                 const std::int64_t step = done_ / kStagesPerStep;
-                mt::set_context({.iterator = iterator_, .batch = step, .step = step});
+                mt::set_context({.iterator = iterator_,
+                                 .batch = step % kStepsPerPass,
+                                 .step = step});
             }
             const mt::Interval interval(stage_);
         }
