@@ -110,7 +110,7 @@ class LttngSession:
         :param arguments: its arguments.
         """
         return subprocess.run(
-            ["lttng", *arguments],
+            ["lttng", "--no-sessiond", *arguments],  # it would leave one behind
             env=self.environment,
             check=True,
             capture_output=True,
