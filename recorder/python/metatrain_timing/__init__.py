@@ -9,13 +9,18 @@ metatrain are recorded without a change to the training; `mt-analyze report run.
 
 Names are loaded when they are first used: the start-up file in site-packages imports
 this package in every Python process that has METATRAIN_TIMING_DB set, and most of those
-never train.
+never train. For the same reason nothing here is imported for types alone: `typing`
+takes ten times as long as all the rest.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+import importlib
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import count, flush, health, phase
     from .reading import AnalyzerError, Run
     from .timing import (

@@ -2,14 +2,24 @@
 
 Others bind the patched names with `from module import name` only after the module is
 complete, so they get the replacements.
+
+Every Python process with METATRAIN_TIMING_DB set imports this: no `importlib.abc`,
+which takes longer than all the rest.
 """
 
+from __future__ import annotations
+
 import importlib
-import importlib.abc
-import importlib.machinery
 import sys
-from collections.abc import Sequence
-from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.abc import Loader, MetaPathFinder
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+else:
+    Loader = MetaPathFinder = object
 
 # Module that was imported -> module of `_hooks` whose `install(module)` patches it.
 HOOKS = {
@@ -48,13 +58,13 @@ def run_hook(module: ModuleType) -> None:
         )
 
 
-class _PatchingLoader(importlib.abc.Loader):
+class _PatchingLoader(Loader):
     """Loads a module as its own loader does, then runs the hook."""
 
-    def __init__(self, loader: importlib.abc.Loader) -> None:
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -66,7 +76,7 @@ class _PatchingLoader(importlib.abc.Loader):
         run_hook(module)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder(MetaPathFinder):
     """Finds the modules of `HOOKS` by the other finders and adds the hook."""
 
     def find_spec(
@@ -74,7 +84,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         fullname: str,
         path: Sequence[str] | None,
         target: ModuleType | None = None,
-    ) -> importlib.machinery.ModuleSpec | None:
+    ) -> ModuleSpec | None:
         if fullname not in HOOKS:
             return None
         for finder in sys.meta_path:
