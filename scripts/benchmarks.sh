@@ -7,8 +7,8 @@
 #   python     a `timed` block beside nvtx, VizTracer, torch, OpenTelemetry, plain Python
 #   drain      rows a second into SQLite; what the drain thread takes of a core
 #   training   steps of a training with recording off, on, and under traceml-ai
-#   all        all of these (the default; about 12 minutes on two cores)
-#   --long     more and longer rounds (about 50 minutes)
+#   all        all of these (the default; took 23 minutes on two busy cores)
+#   --long     more and longer rounds: some times as long
 #
 # The machine should do nothing else meanwhile. Debian packages are installed where they
 # are missing, Python packages into build/benchmarks/venv.
