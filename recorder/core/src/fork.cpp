@@ -102,14 +102,25 @@ void Recorder::after_fork_in_child() noexcept {
     forget_parent(fork_epoch_ != 0 && !unusable_);
 }
 
-// What the parent's other threads were at stays half done in here for ever: this
-// process has a recorder of its own instead, which stays off, since that goes for
-// SQLite as well. The parent's is left as it is.
+// What the parent's other threads were at stays half done in here for ever, and locks
+// that they held stay taken, that of malloc among them. So nothing is taken apart and
+// nothing allocated: what a recorder that is off looks at is made anew, the rest is
+// left as it is, and this one stays off.
 void Recorder::after_raw_clone() noexcept {
-    const pthread_key_t key = thread_exit_key_;
-    new (this) Recorder;
-    thread_exit_key_ = key;
     unusable_ = true;
+    life_has_begun_ = false;
+    drain_.store(nullptr);
+    store_ = nullptr;
+    new (&lifecycle_mutex_) std::timed_mutex;
+    new (&stages.mutex()) std::mutex;
+    new (&counters.mutex()) std::mutex;
+    new (&definitions) Definitions;
+    new (&threads) ThreadRegistry;
+    new (&totals_) Totals;
+    new (&drains_) decltype(drains_);
+    new (&forgotten_drains_) decltype(forgotten_drains_);
+    thread_local_state.state = nullptr;
+    pthread_setspecific(thread_exit_key_, nullptr);
     wiped_on_fork.is_ours.store(true);
 }
 

@@ -157,9 +157,13 @@ void record_innermost(ThreadState& state, std::int64_t end_ns,
 
 }  // namespace
 
+// A child of a raw clone allocates nothing: the lock of malloc may be taken for ever
+// there.
 StageId stage(std::string_view name) noexcept {
     try {
-        return StageId{Recorder::instance().stages.intern(name)};
+        Recorder& recorder = Recorder::instance();
+        return recorder.is_unusable() ? StageId::none
+                                      : StageId{recorder.stages.intern(name)};
     } catch (...) {
         return StageId::none;
     }
@@ -167,7 +171,9 @@ StageId stage(std::string_view name) noexcept {
 
 CounterId counter(std::string_view name) noexcept {
     try {
-        return CounterId{Recorder::instance().counters.intern(name)};
+        Recorder& recorder = Recorder::instance();
+        return recorder.is_unusable() ? CounterId::none
+                                      : CounterId{recorder.counters.intern(name)};
     } catch (...) {
         return CounterId::none;
     }

@@ -52,6 +52,10 @@ class Recorder {
     void reset_totals();
     Health health();
 
+    /// Whether this process, forked at a bad moment, never records. Set before it has a
+    /// second thread.
+    bool is_unusable() const noexcept { return unusable_; }
+
     /// The hot path's way out: makes the calling thread ready for the epoch. nullptr if
     /// it cannot record now.
     ThreadState* attach() noexcept;
