@@ -54,7 +54,7 @@ rows = []
 for suite in json.loads((folder / "kills.json").read_text())["testsuites"]:
     for test in suite["testsuite"]:
         words = re.sub(r"(?<!^)(?=[A-Z])", " ", test["name"])
-        rows.append({"name": words.capitalize(), **test, "failed": "failures" in test})
+        rows.append({**test, "name": words.capitalize(), "failed": "failures" in test})
 if (folder / "epochs.json").stat().st_size > 0:
     rows.append(json.loads((folder / "epochs.json").read_text()))
 width = max(len(row["name"]) for row in rows)

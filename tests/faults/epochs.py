@@ -47,6 +47,7 @@ def run(folder: Path, passes: int, workers: int, recorded: bool) -> list[float] 
         if not name.startswith("METATRAIN_TIMING")
     }
     environment["OMP_NUM_THREADS"] = "1"
+    environment["PYTHONWARNINGS"] = "ignore"  # torch: more workers than CPUs
     if recorded:
         environment["METATRAIN_TIMING_DB"] = str(folder / "run.db")
     try:
