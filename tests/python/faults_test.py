@@ -51,7 +51,6 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> str:
             id="no locks and no rings",
         ),
         pytest.param("write@run.db:60+:sleep=600", False, id="the server hangs"),
-        pytest.param("malloc@mt-drain:1+:ENOMEM", False, id="no memory to write with"),
     ],
 )
 def test_a_training_has_the_same_numbers_under_each_fault(
