@@ -1,14 +1,23 @@
 #include "analyzer/load/open_files.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace metatrain_timing::analyzer {
 namespace {
 
-// Below the usual limit of 1024 descriptors with room for the rest of the process.
-constexpr std::size_t kMostOpen = 200;
+// Files that stay open, of one or two descriptors each: with room for the rest of the
+// process below its limit, usually 1024.
+std::size_t most_open() {
+    constexpr long kOthers = 64;
+    constexpr long kLeast = 4;
+    constexpr long kMost = 200;
+    const long limit = sysconf(_SC_OPEN_MAX);
+    return static_cast<std::size_t>(
+        limit < 0 ? kMost : std::clamp((limit - kOthers) / 2, kLeast, kMost));
+}
 
 void note_others(const RunSource& source, OpenFiles& opened) {
     if (source.others.empty()) {
@@ -46,11 +55,12 @@ OpenFiles open_files(const RunSource& source) {
     OpenFiles opened;
     opened.name = source.name;
     opened.warnings = source.warnings;
+    const std::size_t most = most_open();
     for (const std::string& path : source.files) {
         try {
             RunFile file = RunFile::open(path);
             opened.runs.push_back(read_runs(file.database()));
-            if (opened.files.size() >= kMostOpen) {
+            if (opened.files.size() >= most) {
                 file.release();
             }
             opened.files.push_back(std::move(file));

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +123,24 @@ TEST(Files, GoodOnesAreReadAndEachBadOneIsNamedWithAReason) {
                  "mt-analyze"),
             Pair("foreign.db", "no run of metatrain-timing")));
     EXPECT_EQ(run.warnings.size(), 6U);
+}
+
+TEST(Files, MoreOfThemThanDescriptorsAreAllRead) {
+    constexpr int kWorkers = 100;
+    const TempFolder folder;
+    write_main(folder / "run.db");
+    for (int worker = 0; worker < kWorkers; ++worker) {
+        write_worker(folder / ("run.db.d/rank0-w" + std::to_string(worker) + ".db"),
+                     worker);
+    }
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few{80, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto run = load_run(folder / "run.db");
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_THAT(run.warnings, IsEmpty());
+    EXPECT_EQ(run.processes.size(), 1U + kWorkers);
 }
 
 TEST(Files, ANewerMinorVersionIsRead) {
