@@ -32,7 +32,7 @@ std::vector<FileTables> read_all_tables(OpenFiles& opened) {
     std::vector<FileTables> tables;
     for (RunFile& file : opened.files) {
         try {
-            tables.push_back(read_tables(file.database()));
+            tables.push_back(file.with_database(read_tables));
         } catch (const Error& error) {
             tables.emplace_back();
             note_damage(opened, file.path(), error.what());
@@ -46,7 +46,9 @@ AssembledRun assemble_run(const RunRow& identity, const std::vector<FileTables>&
     std::vector<FileTraits> traits;
     for (RunFile& file : opened.files) {
         traits.push_back({file.live(), [&file](std::int64_t process_id) {
-                              return count_intervals(file.database(), process_id);
+                              return file.with_database([&](const Database& db) {
+                                  return count_intervals(db, process_id);
+                              });
                           }});
     }
     return assemble(identity, tables, traits);

@@ -402,7 +402,8 @@ bool is_large(RunFile& file) {
     if (file.live() || file.copied()) {
         return false;  // a second connection may not see the same
     }
-    const std::uint64_t count = interval_ids(file.database()).size();
+    const std::uint64_t count =
+        file.with_database([](const Database& db) { return interval_ids(db).size(); });
     return count > kLarge && count < file.size() / kSmallestRow;
 }
 

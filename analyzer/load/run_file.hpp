@@ -39,9 +39,33 @@ class RunFile {
     /// Gives the file descriptor back, unless the file may change meanwhile.
     void release();
 
+    /// What `use` makes of the database; a file that was let go is let go again.
+    template <typename Use>
+    auto with_database(Use use) {
+        const Borrowed borrowed(*this);
+        return use(database());
+    }
+
   private:
     RunFile() = default;
     void connect();
+
+    class Borrowed {
+      public:
+        explicit Borrowed(RunFile& file)
+            : file_(file), was_open_(file.database_.has_value()) {}
+        ~Borrowed() {
+            if (!was_open_) {
+                file_.release();
+            }
+        }
+        Borrowed(const Borrowed&) = delete;
+        Borrowed& operator=(const Borrowed&) = delete;
+
+      private:
+        RunFile& file_;
+        const bool was_open_;
+    };
 
     std::string path_;  // as the user knows it
     bool live_ = false;
