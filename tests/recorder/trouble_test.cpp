@@ -8,6 +8,8 @@
 #include <metatrain_timing/recorder/recorder.hpp>
 #include <metatrain_timing/recorder/recovery.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -42,6 +44,27 @@ std::string text_of(const fs::path& path) {
 
 std::ptrdiff_t line_count(const std::string& text) {
     return std::count(text.begin(), text.end(), '\n');
+}
+
+/// Descriptors of this process for files below the folders.
+std::vector<int> descriptors_of(const std::vector<fs::path>& folders) {
+    std::vector<int> found;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+        std::error_code error;
+        const std::string target = fs::read_symlink(entry.path(), error);
+        for (const fs::path& folder : folders) {
+            if (target.starts_with(folder.native() + "/")) {
+                found.push_back(std::stoi(entry.path().filename()));
+            }
+        }
+    }
+    return found;
+}
+
+bool is_subset(const std::vector<int>& part, const std::vector<int>& whole) {
+    return std::all_of(part.begin(), part.end(), [&](int one) {
+        return std::find(whole.begin(), whole.end(), one) != whole.end();
+    });
 }
 
 /// Gives up the rights of root, to whom nothing is forbidden.
@@ -459,34 +482,48 @@ TEST_F(TroubleTest, AFileThatIsRenamedTakesItsRowsAlong) {
 
 // As daemons do, and os.closerange(): what we had open is the program's file next.
 TEST_F(TroubleTest, AProgramThatClosesOurFilesKeepsItsOwnClean) {
+    if (!test::kForksWithThreads) {
+        GTEST_SKIP()
+            << "to close a descriptor that is in use is a race to ThreadSanitizer";
+    }
     const fs::path database = folder_ / "run.db";
     const fs::path own = folder_ / "own";
     const auto result = in_child([&] {
         start({.database = database});
         record("before");
+        // Whoever closes files while another thread writes to them has lost: this is
+        // about the time after. By then the drain has written what it finds out by
+        // itself.
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
         flush();
-        record("in the ring");
-        constexpr int kMost = 64;
-        for (int descriptor = 3; descriptor < kMost; ++descriptor) {
+        const std::vector<int> ours = descriptors_of({folder_.path(), "/dev/shm"});
+        EXPECT_GE(ours.size(), 5U);  // database, WAL, its index, the lock, the ring
+        for (const int descriptor : ours) {
             close(descriptor);
         }
-        for (int descriptor = 3; descriptor < kMost; ++descriptor) {
-            EXPECT_EQ(open(own.c_str(), O_RDWR | O_CREAT, 0600), descriptor);
+        std::vector<int> programs;
+        while (!is_subset(ours, programs) && programs.size() < 100) {
+            programs.push_back(open(own.c_str(), O_RDWR | O_CREAT, 0600));
         }
+        EXPECT_TRUE(is_subset(ours, programs));
+        record("in the ring, if nothing was noticed yet");
         flush();
         EXPECT_FALSE(recording());
         record("too late");
         std::thread([] { record("of another thread"); }).join();
         stop();
         EXPECT_EQ(fs::file_size(own), 0U);
-        EXPECT_GE(fcntl(kMost - 1, F_GETFD), 0);
+        for (const int descriptor : programs) {
+            EXPECT_GE(fcntl(descriptor, F_GETFD), 0);
+        }
     });
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     EXPECT_EQ(line_count(result.errors), 1) << result.errors;
     recover(database);
     EXPECT_EQ(query(database, "PRAGMA integrity_check"), Rows{"ok"});
-    EXPECT_EQ(query(database, "SELECT stage FROM v_interval ORDER BY interval_id"),
-              (Rows{"before", "in the ring"}));
+    EXPECT_EQ(
+        query(database, "SELECT stage FROM v_interval WHERE stage NOT LIKE 'in %'"),
+        Rows{"before"});
 }
 
 TEST_F(TroubleTest, OddPathsAreTakenAsTheyAre) {
