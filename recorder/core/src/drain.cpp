@@ -492,7 +492,8 @@ bool Drain::has_its_descriptors() const noexcept {
 // who looks at the run next takes this process for dead and saves what its ring file
 // has.
 void Drain::give_up_file() noexcept {
-    static_cast<void>(owned_.file.release());
+    const RunFile* const left_open = owned_.file.release();
+    static_cast<void>(left_open);
     owned_.lock.reset();
     descriptors_.clear();
     keeps_ring_ = true;

@@ -23,7 +23,7 @@ class Deletion {
 
     void add(std::int64_t id) {
         if (ranges_.empty() || !grows_) {
-            ranges_.push_back({id, id});
+            ranges_.emplace_back(id, id);
         }
         ranges_.back().first = id;
         grows_ = true;
