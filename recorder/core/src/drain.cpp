@@ -309,7 +309,9 @@ bool Drain::write(bool last) {
     if (descriptors_.empty()) {
         note_descriptors();
     }
-    keep_within_limit(harvests, last);
+    if (size_limit_.is_set()) {
+        keep_within_limit(harvests, last);
+    }
     return true;
 }
 

@@ -145,7 +145,8 @@ void Recorder::settle_identity() {
             previous = find_previous_attempt(options_.database);
         }
         identity_ = make_identity(environment, getpid(), previous);
-        if (identity_.fixed_by == getpid() && !options_.database.empty()) {
+        if (identity_.fixed_by == getpid() && !options_.database.empty() &&
+            options_.max_size_bytes > 0) {
             identity_.size_before_bytes = measure_files(options_.database).bytes;
         }
         parent_ = parent_life(environment);

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "recorder/core/src/clock.hpp"
+#include "recorder/core/src/folder_entries.hpp"
 
 namespace metatrain_timing::detail {
 namespace {
@@ -78,12 +79,10 @@ FilesOnDisk measure_files(const fs::path& database) noexcept {
         if (const std::int64_t bytes = size_of(database); bytes > 0) {
             found = {bytes, 1};
         }
-        std::error_code error;
-        fs::directory_iterator entry(database.string() + ".d", error);
-        for (const fs::directory_iterator end; !error && entry != end;
-             entry.increment(error)) {
-            if (entry->path().extension() == ".db") {
-                found.bytes += size_of(entry->path());
+        const fs::path folder = database.string() + ".d";
+        for (const std::string& name : folder_entries(folder)) {
+            if (name.ends_with(".db")) {
+                found.bytes += size_of(folder / name);
                 ++found.count;
             }
         }
@@ -94,9 +93,6 @@ FilesOnDisk measure_files(const fs::path& database) noexcept {
 }
 
 bool SizeLimit::is_reached(std::int64_t own_bytes, std::int64_t used_bytes) noexcept {
-    if (limit_bytes_ == 0) {
-        return false;
-    }
     const std::int64_t now = monotonic_ns();
     if (now >= next_look_ns_) {
         seen_ = measure_files(database_);

@@ -31,8 +31,10 @@ class SizeLimit {
           limit_bytes_(limit_bytes),
           before_bytes_(before_bytes) {}
 
-    /// `own_bytes`: of this process's file now, `used_bytes` of it hold something.
-    /// Others' files are looked at once a second.
+    bool is_set() const noexcept { return limit_bytes_ > 0; }
+
+    /// Where the limit is set. `own_bytes`: of this process's file now, `used_bytes` of
+    /// it hold something. Others' files are looked at once a second.
     bool is_reached(std::int64_t own_bytes, std::int64_t used_bytes) noexcept;
 
   private:
