@@ -125,13 +125,16 @@ inline OpenInterval push(ThreadState& state, StageId stage, RecordKind kind,
                 kind == RecordKind::interval ? -1 : detail::thread_cpu_ns());
 }
 
+inline Record record_of(const OpenFrame& frame, std::int64_t end_ns) noexcept {
+    return {frame.start_ns, static_cast<std::uint64_t>(end_ns - frame.start_ns),
+            frame.label};
+}
+
 /// `cpu_ns`: the thread's CPU time at the end, -1 if it was not read.
 void record_innermost(ThreadState& state, std::int64_t end_ns,
                       std::int64_t cpu_ns) noexcept {
     const OpenFrame frame = state.open.pop();
-    const Record record{frame.start_ns,
-                        static_cast<std::uint64_t>(end_ns - frame.start_ns),
-                        frame.label};
+    const Record record = record_of(frame, end_ns);
     if (!frame.has_cpu()) {
         append(state, record);
     } else {
@@ -208,10 +211,7 @@ void end(OpenInterval open) noexcept {
         const OpenFrame frame = state->open.top();
         if (frame.serial == open.serial && !frame.has_cpu()) [[likely]] {
             state->open.pop();
-            const std::int64_t end_ns = state->not_before_last(now_ns);
-            state->ring.cell() = {frame.start_ns,
-                                  static_cast<std::uint64_t>(end_ns - frame.start_ns),
-                                  frame.label};
+            state->ring.cell() = record_of(frame, state->not_before_last(now_ns));
             state->ring.publish();
             return;
         }

@@ -3,19 +3,12 @@
 #include <metatrain_timing/schema/sql.hpp>
 #include <string>
 
+#include "recorder/core/src/sql.hpp"
+
 namespace metatrain_timing::detail {
 namespace {
 
 constexpr int kColumnCount = 9;
-
-void bind_unless(SQLite::Statement& statement, int index, std::int64_t value,
-                 std::int64_t null_value) {
-    if (value == null_value) {
-        statement.bind(index);  // NULL; bindings outlive a reset
-    } else {
-        statement.bind(index, value);
-    }
-}
 
 void bind_row(SQLite::Statement& statement, int first_index, const IntervalRow& row) {
     statement.bind(first_index, row.track_id);
@@ -27,11 +20,6 @@ void bind_row(SQLite::Statement& statement, int first_index, const IntervalRow& 
     bind_unless(statement, first_index + 6, row.iterator_id, 0);
     bind_unless(statement, first_index + 7, std::int64_t{row.batch}, kUnknown);
     bind_unless(statement, first_index + 8, row.cpu_ns, -1);
-}
-
-void run(SQLite::Statement& statement) {
-    statement.exec();
-    statement.reset();
 }
 
 }  // namespace

@@ -4,21 +4,14 @@
 #include <metatrain_timing/schema/sql.hpp>
 #include <string>
 
+#include "recorder/core/src/sql.hpp"
+
 namespace metatrain_timing::detail {
 namespace {
 
 // A tree of that size is let go after a transaction: each pass over a loader adds
 // nodes, and a training has passes without end. Rows of the same node may be several.
 constexpr std::size_t kMostNodes = 10'000;
-
-void bind_unless(SQLite::Statement& statement, const char* name, std::int64_t value,
-                 std::int64_t null_value) {
-    if (value == null_value) {
-        statement.bind(name);
-    } else {
-        statement.bind(name, value);
-    }
-}
 
 }  // namespace
 
@@ -65,17 +58,14 @@ void IntervalTotals::write() {
         statement.bind(":cpu_wall_ns", row.fresh.cpu_wall_ns);
         if (row.row_id != 0) {
             update_.bind(":id", row.row_id);
-            update_.exec();
+            run(update_);
         } else {
             insert_.bind(":track_id", row.key.track_id);
             bind_unless(insert_, ":parent_id", rows_[row.key.parent].row_id, 0);
             insert_.bind(":stage_id", row.key.stage_id);
             bind_unless(insert_, ":iterator_id", row.key.iterator_id, 0);
-            while (insert_.executeStep()) {
-                row.row_id = insert_.getColumn(0).getInt64();
-            }
+            row.row_id = run_for_id(insert_);
         }
-        statement.reset();
         row.fresh = {};
         row.is_touched = false;
     }

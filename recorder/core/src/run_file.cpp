@@ -11,6 +11,8 @@
 #include <metatrain_timing/schema/sql.hpp>
 #include <optional>
 
+#include "recorder/core/src/sql.hpp"
+
 namespace metatrain_timing::detail {
 namespace {
 
@@ -48,27 +50,6 @@ void bind_unless_empty(SQLite::Statement& statement, const char* name,
     } else {
         statement.bind(name, value);
     }
-}
-
-std::optional<std::int64_t> known(std::int64_t value, std::int64_t unknown) {
-    return value == unknown ? std::nullopt : std::optional(value);
-}
-
-// Runs a statement to its end, so that it is whole, and makes it ready for the next
-// time.
-void run(SQLite::Statement& statement) {
-    statement.exec();
-    statement.reset();
-}
-
-// The same for one that returns a row id.
-std::int64_t run_for_id(SQLite::Statement& statement) {
-    std::int64_t id = 0;
-    while (statement.executeStep()) {
-        id = statement.getColumn(0).getInt64();
-    }
-    statement.reset();
-    return id;
 }
 
 const char* role_name(ProcessInfo::Role role) {
@@ -553,9 +534,6 @@ std::vector<bool> RunFile::kept_records(const Harvest& harvest, std::int64_t tra
 }
 
 WalkedInterval RunFile::walked(std::int64_t track, const Record& record) {
-    const auto or_minus_one = [](std::uint32_t value) {
-        return value == kUnknown ? -1 : std::int64_t{value};
-    };
     const PackedContext& context = record.label.context;
     WalkedInterval interval;
     interval.track_id = track;
@@ -563,7 +541,7 @@ WalkedInterval RunFile::walked(std::int64_t track, const Record& record) {
     interval.start_ns = record.start_ns;
     interval.end_ns = record.start_ns + static_cast<std::int64_t>(record.payload);
     interval.subject = {context.iterator == kUnknown ? 0 : context.iterator,
-                        or_minus_one(context.batch), or_minus_one(context.step),
+                        unpack(context.batch), unpack(context.step),
                         thinning_row(record.start_ns)};
     return interval;
 }
@@ -632,16 +610,9 @@ void RunFile::write_counter(std::int64_t track, const Record& record) {
     insert.bind(2, counter_id(record.label.name));
     insert.bind(3, record.start_ns);
     insert.bind(4, std::bit_cast<double>(record.payload));
-    const auto bind_known = [&insert](int index, std::optional<std::int64_t> value) {
-        if (value) {
-            insert.bind(index, *value);
-        } else {
-            insert.bind(index);
-        }
-    };
-    bind_known(5, known(record.label.context.step, kUnknown));
-    bind_known(6, known(iterator_id(record.label.context.iterator), 0));
-    bind_known(7, known(record.label.context.batch, kUnknown));
+    bind_unless(insert, 5, std::int64_t{record.label.context.step}, kUnknown);
+    bind_unless(insert, 6, iterator_id(record.label.context.iterator), 0);
+    bind_unless(insert, 7, std::int64_t{record.label.context.batch}, kUnknown);
     run(insert);
 }
 
@@ -657,10 +628,11 @@ void RunFile::write_open(const Harvest& harvest) {
         bind_value(insert, ":stage_id", stage_id(frame->label.name));
         bind_value(insert, ":start_ns", frame->start_ns);
         bind_value(insert, ":depth", std::int64_t{depth});
-        bind_value(insert, ":step", known(frame->label.context.step, kUnknown));
-        bind_value(insert, ":iterator_id",
-                   known(iterator_id(frame->label.context.iterator), 0));
-        bind_value(insert, ":batch", known(frame->label.context.batch, kUnknown));
+        bind_unless(insert, ":step", std::int64_t{frame->label.context.step}, kUnknown);
+        bind_unless(insert, ":iterator_id", iterator_id(frame->label.context.iterator),
+                    0);
+        bind_unless(insert, ":batch", std::int64_t{frame->label.context.batch},
+                    kUnknown);
         run(insert);
     }
 }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "recorder/core/src/sql.hpp"
+
 namespace metatrain_timing::detail {
 namespace {
 
@@ -35,8 +37,7 @@ class Deletion {
         for (const auto& [first, last] : ranges_) {
             statement_.bind(1, first);
             statement_.bind(2, last);
-            statement_.exec();
-            statement_.reset();
+            detail::run(statement_);
         }
     }
 
@@ -116,81 +117,68 @@ void Thinner::end_walk() {
     walks_.clear();
 }
 
-// Tracks of older runs have smaller ids and their rows lie below: the first of them is
-// the end.
-bool Thinner::walk_intervals(std::size_t count) {
-    if (intervals_below_ <= 1) {
+// Looks at the next `count` rows below, whose first columns are id and track. Tracks of
+// older runs have smaller ids and their rows lie below: the first of them is the end.
+template <typename Keeps>
+bool Thinner::walk_rows(SQLite::Statement& select, SQLite::Statement& removal,
+                        std::int64_t& below, std::size_t count, Keeps keeps) {
+    if (below <= 1) {
         return false;
     }
-    select_intervals_.bind(":below", intervals_below_);
-    select_intervals_.bind(":least", std::int64_t{1});
-    select_intervals_.bind(":count", static_cast<std::int64_t>(count));
-    intervals_below_ = 0;
-    Deletion deletion(delete_intervals_);
-    while (select_intervals_.executeStep()) {
-        WalkedInterval interval;
-        const std::int64_t id = select_intervals_.getColumn(0).getInt64();
-        interval.track_id = select_intervals_.getColumn(1).getInt64();
-        if (interval.track_id < first_track_id_) {
-            intervals_below_ = 0;
+    select.bind(":below", below);
+    select.bind(":count", static_cast<std::int64_t>(count));
+    below = 0;
+    Deletion deletion(removal);
+    while (select.executeStep()) {
+        const std::int64_t track_id = select.getColumn(1).getInt64();
+        if (track_id < first_track_id_) {
+            below = 0;
             break;
         }
-        intervals_below_ = id;
-        interval.stage_id = select_intervals_.getColumn(2).getInt64();
-        interval.start_ns = select_intervals_.getColumn(3).getInt64();
-        interval.end_ns = interval.start_ns + select_intervals_.getColumn(4).getInt64();
-        interval.subject.step = integer_or(select_intervals_, 5, -1);
-        interval.iterator_id = integer_or(select_intervals_, 6, 0);
-        interval.subject.batch = integer_or(select_intervals_, 7, -1);
-        interval.cpu_ns = integer_or(select_intervals_, 8, -1);
-        interval.subject.iterator_number = integer_or(select_intervals_, 9, 0);
-        interval.subject.row = thinning_row(interval.start_ns);
-        if (walks_[interval.track_id].keeps(interval, walked_by_, totals_)) {
+        below = select.getColumn(0).getInt64();
+        if (keeps(track_id)) {
             deletion.pass_over();
         } else {
-            deletion.add(id);
+            deletion.add(below);
         }
     }
-    select_intervals_.reset();
+    select.reset();
     deletion.run();
     return true;
 }
 
+bool Thinner::walk_intervals(std::size_t count) {
+    SQLite::Statement& row = select_intervals_;
+    const auto keeps = [&](std::int64_t track_id) {
+        WalkedInterval interval;
+        interval.track_id = track_id;
+        interval.stage_id = row.getColumn(2).getInt64();
+        interval.start_ns = row.getColumn(3).getInt64();
+        interval.end_ns = interval.start_ns + row.getColumn(4).getInt64();
+        interval.subject.step = integer_or(row, 5, -1);
+        interval.iterator_id = integer_or(row, 6, 0);
+        interval.subject.batch = integer_or(row, 7, -1);
+        interval.cpu_ns = integer_or(row, 8, -1);
+        interval.subject.iterator_number = integer_or(row, 9, 0);
+        interval.subject.row = thinning_row(interval.start_ns);
+        return walks_[track_id].keeps(interval, walked_by_, totals_);
+    };
+    return walk_rows(row, delete_intervals_, intervals_below_, count, keeps);
+}
+
 bool Thinner::walk_counters(std::size_t count) {
-    if (counters_below_ <= 1) {
-        return false;
-    }
-    select_counters_.bind(":below", counters_below_);
-    select_counters_.bind(":least", std::int64_t{1});
-    select_counters_.bind(":count", static_cast<std::int64_t>(count));
-    counters_below_ = 0;
-    Deletion deletion(delete_counters_);
-    while (select_counters_.executeStep()) {
-        const std::int64_t id = select_counters_.getColumn(0).getInt64();
-        const std::int64_t track_id = select_counters_.getColumn(1).getInt64();
-        if (track_id < first_track_id_) {
-            counters_below_ = 0;
-            break;
-        }
-        counters_below_ = id;
+    SQLite::Statement& row = select_counters_;
+    const auto keeps = [&](std::int64_t track_id) {
         ThinningSubject subject;
-        subject.step = integer_or(select_counters_, 4, -1);
-        subject.batch = integer_or(select_counters_, 6, -1);
-        subject.iterator_number = integer_or(select_counters_, 7, 0);
-        subject.row = thinning_row(select_counters_.getColumn(8).getInt64());
+        subject.step = integer_or(row, 4, -1);
+        subject.batch = integer_or(row, 6, -1);
+        subject.iterator_number = integer_or(row, 7, 0);
+        subject.row = thinning_row(row.getColumn(8).getInt64());
         const CounterKey key{track_id,
-                             {select_counters_.getColumn(2).getInt64(),
-                              integer_or(select_counters_, 5, 0)}};
-        if (keeps_counter(walked_by_, key, subject,
-                          select_counters_.getColumn(3).getDouble())) {
-            deletion.pass_over();
-        } else {
-            deletion.add(id);
-        }
-    }
-    select_counters_.reset();
-    deletion.run();
-    return true;
+                             {row.getColumn(2).getInt64(), integer_or(row, 5, 0)}};
+        return keeps_counter(walked_by_, key, subject, row.getColumn(3).getDouble());
+    };
+    return walk_rows(row, delete_counters_, counters_below_, count, keeps);
 }
 
 void Thinner::write() {
@@ -198,15 +186,10 @@ void Thinner::write() {
     for (const auto& [key, sums] : counters_) {
         insert_counter_total_.bind(":track_id", key.first);
         insert_counter_total_.bind(":name_id", key.second.first);
-        if (key.second.second == 0) {
-            insert_counter_total_.bind(":iterator_id");
-        } else {
-            insert_counter_total_.bind(":iterator_id", key.second.second);
-        }
+        bind_unless(insert_counter_total_, ":iterator_id", key.second.second, 0);
         insert_counter_total_.bind(":calls", sums.calls);
         insert_counter_total_.bind(":value", sums.value);
-        insert_counter_total_.exec();
-        insert_counter_total_.reset();
+        run(insert_counter_total_);
     }
     counters_.clear();
 }

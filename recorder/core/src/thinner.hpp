@@ -60,6 +60,9 @@ class Thinner {
     };
     using CounterKey = std::pair<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
 
+    template <typename Keeps>
+    bool walk_rows(SQLite::Statement& select, SQLite::Statement& removal,
+                   std::int64_t& below, std::size_t count, Keeps keeps);
     bool walk_intervals(std::size_t count);
     bool walk_counters(std::size_t count);
     bool keeps_counter(const ThinningRule& rule, const CounterKey& key,

@@ -22,18 +22,15 @@ bool encloses(const WalkedInterval& outer, const WalkedInterval& inner) {
 // What is open may get long yet, so it decides for its parts only by its batch.
 void ThinningWalk::enter(const WalkedInterval& open, const ThinningRule& rule) {
     const bool of_a_batch = is_of_a_batch(open);
-    const bool is_free = enclosing_.empty() || enclosing_.back().parts_decide;
+    const bool is_free = is_next_free();
     const bool is_kept =
         is_free ? !of_a_batch || rule.keeps(open.subject) : enclosing_.back().is_kept;
     enclosing_.push_back({open, is_kept, is_free && !of_a_batch});
 }
 
-bool ThinningWalk::decide(const WalkedInterval& interval,
-                          const ThinningRule& rule) const {
-    if (!enclosing_.empty() && !enclosing_.back().parts_decide) {
-        return enclosing_.back().is_kept;
-    }
-    return is_long(interval) || rule.keeps(interval.subject);
+// Whether what comes next, inside of all these, decides for itself.
+bool ThinningWalk::is_next_free() const noexcept {
+    return enclosing_.empty() || enclosing_.back().parts_decide;
 }
 
 bool ThinningWalk::keeps(const WalkedInterval& interval, const ThinningRule& rule,
@@ -41,8 +38,9 @@ bool ThinningWalk::keeps(const WalkedInterval& interval, const ThinningRule& rul
     while (!enclosing_.empty() && !encloses(enclosing_.back().interval, interval)) {
         enclosing_.pop_back();
     }
-    const bool is_free = enclosing_.empty() || enclosing_.back().parts_decide;
-    const bool is_kept = decide(interval, rule);
+    const bool is_free = is_next_free();
+    const bool is_kept = is_free ? is_long(interval) || rule.keeps(interval.subject)
+                                 : enclosing_.back().is_kept;
     enclosing_.push_back({interval, is_kept, is_free && is_long(interval)});
     if (!is_kept) {
         totals.add(node_of(enclosing_.size(), totals),

@@ -42,7 +42,7 @@ class ThinningWalk {
         std::uint64_t generation = 0;  // of `node`
     };
 
-    bool decide(const WalkedInterval& interval, const ThinningRule& rule) const;
+    bool is_next_free() const noexcept;
     IntervalTotals::Node node_of(std::size_t depth, IntervalTotals& totals);
 
     std::vector<Enclosing> enclosing_;  // outermost first
