@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <metatrain_timing/schema/sql.hpp>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -20,6 +21,10 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Held while files are opened and let go: who asks which files this process has open
+// looks at all of its descriptors.
+std::mutex descriptors_mutex;
 
 // The first 100 bytes of a database; see "The Database Header" in SQLite's file format.
 class Header {
@@ -147,13 +152,17 @@ bool has_bytes(const std::string& path) {
     return !error && size > 0;
 }
 
+// What lies beside a run file, by the end of its name.
+constexpr std::array<std::string_view, 4> kCompanions{"-journal", "-wal", "-shm",
+                                                      ".lock"};
+
 // A pipe in the place of a journal would be waited for, a device read without an end.
 void refuse_odd_companions(const std::string& path) {
-    for (const char* suffix : {"-journal", "-wal", "-shm", ".lock"}) {
+    for (const std::string_view suffix : kCompanions) {
         std::error_code error;
-        const fs::file_status status = fs::status(path + suffix, error);
+        const fs::file_status status = fs::status(path + std::string(suffix), error);
         if (fs::exists(status) && !fs::is_regular_file(status)) {
-            throw Error(path + suffix + " beside it is not a file");
+            throw Error(path + std::string(suffix) + " beside it is not a file");
         }
     }
 }
@@ -203,10 +212,8 @@ void refuse_foreign_journal(const std::string& path) {
 }
 
 bool is_companion(const std::string& file_name) {
-    constexpr std::array<std::string_view, 4> kSuffixes{"-journal", "-wal", "-shm",
-                                                        ".lock"};
     return std::any_of(
-        kSuffixes.begin(), kSuffixes.end(), [&](std::string_view suffix) {
+        kCompanions.begin(), kCompanions.end(), [&](std::string_view suffix) {
             return file_name.size() > suffix.size() && file_name.ends_with(suffix);
         });
 }
@@ -217,6 +224,7 @@ bool has_our_header(const std::string& path) {
 }
 
 void RunFile::connect() {
+    const std::lock_guard lock(descriptors_mutex);
     std::error_code error;
     const fs::file_status status = fs::status(path_, error);
     if (error || !fs::exists(status)) {
@@ -297,6 +305,7 @@ const Database& RunFile::database() {
 
 void RunFile::release() {
     if (!live_ && !copied_) {
+        const std::lock_guard lock(descriptors_mutex);
         database_.reset();
     }
 }

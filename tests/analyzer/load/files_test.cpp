@@ -126,10 +126,6 @@ TEST(Files, GoodOnesAreReadAndEachBadOneIsNamedWithAReason) {
 }
 
 TEST(Files, MoreOfThemThanDescriptorsAreAllRead) {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP()
-        << "one thread asks of all descriptors what another one opens and closes";
-#endif
     constexpr int kWorkers = 100;
     const TempFolder folder;
     write_main(folder / "run.db");
