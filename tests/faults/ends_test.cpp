@@ -1,4 +1,3 @@
-#include <sys/syscall.h>
 
 #include <array>
 #include <csignal>
@@ -184,17 +183,6 @@ TEST_F(EndsTest, AStoppedProcessIsNobodysToAdopt) {
 }
 
 // --- clones -------------------------------------------------------------------------
-
-/// A child as a raw system call makes it: none of the handlers of a fork has run in it.
-pid_t raw_clone(const std::function<void()>& body) {
-    const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-    if (pid == 0) {
-        alarm(kHangs_s);
-        body();
-        _exit(testing::Test::HasFailure() ? 1 : 0);
-    }
-    return pid;
-}
 
 TEST_F(EndsTest, AChildOfARawCloneRecordsNothingAndHarmsNothing) {
     const auto result = train([] {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/faults/scene.hpp"
+#include "tests/support/in_memory.hpp"
 
 // A process killed before each of its system calls in turn, until none is left: not at
 // random, so that no instant is missed. The short form takes a part of them.

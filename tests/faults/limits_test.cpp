@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/faults/scene.hpp"
+#include "tests/support/in_memory.hpp"
 
 // Limits of a process, and memory, threads and descriptors that run out.
 namespace metatrain_timing::test {

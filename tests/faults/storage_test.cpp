@@ -20,27 +20,32 @@ class FaultsTest : public Scene {
     void make_run() const {
         EXPECT_EQ(train([] { record("before"); }).exit_code, 0);
     }
+
+    /// Records under faults that keep the file from being made until they are over.
+    void expect_waited_for(const char* faults) const {
+        const auto result = train([faults] {
+            mt_set_faults(faults);
+            record("during", 100);
+            flush();
+            flush();
+            EXPECT_TRUE(recording());
+            EXPECT_TRUE(health().degraded);
+            EXPECT_EQ(health().recorded_count, 0);
+            mt_set_faults("");
+            flush();
+            EXPECT_EQ(health().recorded_count, 100);
+        });
+        EXPECT_EQ(result.exit_code, 0);
+        EXPECT_EQ(line_count(result.errors), 1) << result.errors;
+        EXPECT_EQ(count_of("during"), 100);
+        expect_sound();
+    }
 };
 
 // --- no space -----------------------------------------------------------------------
 
 TEST_F(FaultsTest, ADiskFullFromTheBeginningIsWaitedFor) {
-    const auto result = train([] {
-        mt_set_faults(kDiskFull);
-        record("during", 100);
-        flush();
-        flush();
-        EXPECT_TRUE(recording());
-        EXPECT_TRUE(health().degraded);
-        EXPECT_EQ(health().recorded_count, 0);
-        mt_set_faults("");
-        flush();
-        EXPECT_EQ(health().recorded_count, 100);
-    });
-    EXPECT_EQ(result.exit_code, 0);
-    EXPECT_EQ(line_count(result.errors), 1) << result.errors;
-    EXPECT_EQ(count_of("during"), 100);
-    expect_sound();
+    expect_waited_for(kDiskFull);
 }
 
 TEST_F(FaultsTest, ADiskFullOnTheWayKeepsWhatFitsIntoTheRings) {
@@ -127,20 +132,7 @@ class CreationError : public FaultsTest,
 
 // No inode is left, or no descriptor: no file at all can be made, for a while.
 TEST_P(CreationError, IsWaitedFor) {
-    const auto result = train([] {
-        mt_set_faults((std::string("open@run.db:1+:") + GetParam()).c_str());
-        record("during", 100);
-        flush();
-        EXPECT_TRUE(recording());
-        EXPECT_EQ(health().recorded_count, 0);
-        mt_set_faults("");
-        flush();
-        EXPECT_EQ(health().recorded_count, 100);
-    });
-    EXPECT_EQ(result.exit_code, 0);
-    EXPECT_EQ(line_count(result.errors), 1) << result.errors;
-    EXPECT_EQ(count_of("during"), 100);
-    expect_sound();
+    expect_waited_for((std::string("open@run.db:1+:") + GetParam()).c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(Errors, CreationError,

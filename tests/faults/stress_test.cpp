@@ -1,4 +1,3 @@
-#include <sys/syscall.h>
 
 #include <array>
 #include <atomic>
@@ -9,6 +8,7 @@
 
 #include "recorder/core/src/platform.hpp"
 #include "tests/faults/scene.hpp"
+#include "tests/support/in_memory.hpp"
 
 // Processes killed at random instants, many times, and forks while the database is
 // being written. What was recorded is known from a log that each process keeps by
@@ -311,16 +311,6 @@ TEST_F(Stress, ARecoveryKilledAtAnyWriteOfIts) {
 }
 
 // --- forks --------------------------------------------------------------------------
-
-pid_t raw_clone(const std::function<void()>& body) {
-    const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-    if (pid == 0) {
-        alarm(kHangs_s);
-        body();
-        _exit(testing::Test::HasFailure() ? 1 : 0);
-    }
-    return pid;
-}
 
 TEST_F(Stress, ForksWhileTheDatabaseIsWritten) {
     std::atomic<int> hung = 0;

@@ -4,31 +4,15 @@
 #include <random>
 #include <vector>
 
+#include "tests/fuzz/damage.hpp"
 #include "tests/fuzz/load_input.hpp"
 
 namespace metatrain_timing::test {
 namespace {
 
-// A few small changes at random places of an image of this kind.
-std::vector<std::uint8_t> random_damage(std::uint8_t kind, std::mt19937& random) {
-    const auto below = [&](unsigned limit) {
-        return static_cast<unsigned>(random() % limit);
-    };
-    std::vector<std::uint8_t> bytes{kind};
-    for (unsigned change = 0; change <= below(4); ++change) {
-        // half of them in the first page, where the header and the schema are
-        const unsigned offset = below(below(2) == 0 ? 4096 : 120'000);
-        const unsigned length = 1 + below(8);
-        bytes.insert(bytes.end(), {static_cast<std::uint8_t>(offset >> 16U),
-                                   static_cast<std::uint8_t>(offset >> 8U),
-                                   static_cast<std::uint8_t>(offset),
-                                   static_cast<std::uint8_t>(length)});
-        for (unsigned i = 0; i < length; ++i) {
-            bytes.push_back(static_cast<std::uint8_t>(random()));
-        }
-    }
-    return bytes;
-}
+// The first page has the header and the schema.
+constexpr unsigned kHeadBytes = 4096;
+constexpr unsigned kBytes = 120'000;
 
 class LoadFuzz : public testing::TestWithParam<int> {};
 
@@ -37,7 +21,7 @@ TEST_P(LoadFuzz, DamageGivesAnErrorOrASoundModelAndChangesNoFile) {
     load_input(std::vector<std::uint8_t>{kind});  // no damage
     std::mt19937 random(1);
     for (int i = 0; i < 20; ++i) {
-        load_input(random_damage(kind, random));
+        load_input(random_damage(kind, kHeadBytes, kBytes, random));
     }
 }
 

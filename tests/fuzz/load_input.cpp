@@ -7,9 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <limits>
 #include <metatrain_timing/analyzer/analyzer.hpp>
 #include <string>
@@ -20,28 +17,13 @@
 #include "analyzer/load/merge.hpp"
 #include "analyzer/load/query.hpp"
 #include "tests/analyzer/load/training_files.hpp"
+#include "tests/fuzz/damage.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace metatrain_timing::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-void require(bool holds, const char* what) {
-    if (!holds) {
-        std::cerr << "broken promise: " << what << '\n';
-        std::abort();
-    }
-}
-
-std::string content(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write(const fs::path& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
-}
 
 // A database, and the journal that a death in a transaction left beside it.
 struct Image {
@@ -77,24 +59,6 @@ const Image& image(std::size_t kind) {
                                               make_image("DELETE", "-journal"),
                                               make_image("WAL", "-wal")};
     return kImages.at(kind);
-}
-
-std::string damaged(std::string bytes, std::span<const std::uint8_t> changes) {
-    while (changes.size() > 4 && !bytes.empty()) {
-        const std::size_t offset = (std::size_t{changes[0]} << 16U) |
-                                   (std::size_t{changes[1]} << 8U) | changes[2];
-        const std::size_t length =
-            std::min<std::size_t>(changes[3], changes.size() - 4);
-        if (offset >= bytes.size()) {
-            bytes.resize(offset % bytes.size());
-        } else {
-            for (std::size_t i = 0; i < length && offset + i < bytes.size(); ++i) {
-                bytes[offset + i] = static_cast<char>(changes[4 + i]);
-            }
-        }
-        changes = changes.subspan(4 + length);
-    }
-    return bytes;
 }
 
 void check_track(const analyzer::Run& run, const analyzer::Track& track) {

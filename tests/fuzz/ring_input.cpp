@@ -7,9 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -20,6 +17,8 @@
 #include "recorder/core/src/ring.hpp"
 #include "recorder/core/src/ring_places.hpp"
 #include "recorder/core/src/ring_store.hpp"
+#include "tests/fuzz/damage.hpp"
+#include "tests/support/in_memory.hpp"
 #include "tests/support/query.hpp"
 #include "tests/support/run_builder.hpp"
 #include "tests/support/temp_folder.hpp"
@@ -32,31 +31,11 @@ using detail::RecordKind;
 
 constexpr const char* kUuid = "0123abcd-0000-4000-8000-000000000000";
 
-void require(bool holds, const char* what) {
-    if (!holds) {
-        std::cerr << "broken promise: " << what << '\n';
-        std::abort();
-    }
-}
-
-std::string content(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write(const fs::path& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
+// A ring file that others may read is nobody's.
+void write_private(const fs::path& path, const std::string& bytes) {
+    write(path, bytes);
     fs::permissions(path, fs::perms(0600));
 }
-
-// Of memory, where that is there: syncs would take most of the time.
-struct InMemory {
-    InMemory() {
-        if (access("/dev/shm", W_OK) == 0) {
-            setenv("TMPDIR", "/dev/shm", 1);
-        }
-    }
-};
 
 // The folder of all inputs, with one for ring files in it.
 class Place : InMemory {
@@ -180,28 +159,10 @@ std::array<Image, 2> make_images() {
     }
     const Image fresh{ring, content(place().database())};
     place().clear();
-    write(place().ring(), fresh.ring);
+    write_private(place().ring(), fresh.ring);
     require(adopt().adopted.size() == 1, "the undamaged file is saved");
     const Image written{fresh.ring, content(place().database())};
     return {fresh, written};
-}
-
-std::string damaged(std::string bytes, std::span<const std::uint8_t> changes) {
-    while (changes.size() > 4 && !bytes.empty()) {
-        const std::size_t offset = (std::size_t{changes[0]} << 16U) |
-                                   (std::size_t{changes[1]} << 8U) | changes[2];
-        const std::size_t length =
-            std::min<std::size_t>(changes[3], changes.size() - 4);
-        if (offset >= bytes.size()) {
-            bytes.resize(offset % bytes.size());
-        } else {
-            for (std::size_t i = 0; i < length && offset + i < bytes.size(); ++i) {
-                bytes[offset + i] = static_cast<char>(changes[4 + i]);
-            }
-        }
-        changes = changes.subspan(4 + length);
-    }
-    return bytes;
 }
 
 // Rows of all databases of the run, which are sound.
@@ -235,13 +196,13 @@ void ring_input(std::span<const std::uint8_t> bytes) {
         ring = damaged(kImages.at(kind).ring, rest);
         write(place().database(), kImages.at(kind).database);
     }
-    write(place().ring(), ring);
+    write_private(place().ring(), ring);
     const auto adoption = adopt();
     const std::int64_t rows = count_rows();
     if (!adoption.adopted.empty()) {  // as if it had been killed before the removal
         fs::create_directory(place().rings());
         fs::permissions(place().rings(), fs::perms(0700));
-        write(place().ring(), ring);
+        write_private(place().ring(), ring);
         adopt();
         require(count_rows() == rows, "no record is saved twice");
     }
