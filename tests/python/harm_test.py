@@ -376,6 +376,33 @@ def test_children_of_workers_are_no_workers(record: Record, tmp_path: Path) -> N
     assert sorted(row.role for row in recording.processes) == ["main"] + ["worker"] * 2
 
 
+@torch_only
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs g++")
+def test_workers_of_the_compiler_are_not_recorded(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "compiled.py"
+    script.write_text(
+        "import torch\n"
+        "from torch.utils.data import DataLoader\n"
+        "model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())\n"
+        "compiled = torch.compile(model)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n"
+        "for epoch in range(2):\n"
+        "    for batch in DataLoader(torch.ones(6, 8), 2, num_workers=2):\n"
+        "        compiled(batch).sum().backward()\n"
+        "        optimizer.step()\n"
+        "from torch._dynamo.utils import counters\n"
+        "assert counters['inductor']\n"
+    )
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    outcome = record(script, environment=cache)
+    recording = outcome.recording
+    assert sorted(row.role for row in recording.processes) == ["main"] + 4 * ["worker"]
+    assert recording.count("step") == recording.count("fetch") == 6
+    assert len(outcome.files) == 3
+
+
 def test_a_command_can_be_recorded_without_the_start_up_file(
     record: Record, tmp_path: Path
 ) -> None:
