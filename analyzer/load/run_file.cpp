@@ -108,7 +108,8 @@ constexpr std::array<Expected, 15> kExpected{{
      "id track_id stage_id start_ns dur_ns depth step iterator_id batch cpu_ns"},
     {"open_interval", "id track_id stage_id start_ns depth step iterator_id batch"},
     {"interval_total",
-     "id track_id parent_id stage_id iterator_id calls total_ns cpu_ns cpu_wall_ns"},
+     "id track_id parent_id stage_id iterator_id calls total_ns cpu_ns cpu_wall_ns "
+     "first_ns last_ns"},
     {"counter_name", "id name"},
     {"counter", "id track_id name_id at_ns value step iterator_id batch"},
     {"counter_total", "id track_id name_id iterator_id calls value"},

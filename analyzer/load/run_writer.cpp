@@ -449,7 +449,8 @@ void RunWriter::copy_interval_totals(const Database& in, const Ids& ids) {
     Statement row = in.prepare(
         "SELECT track_id, stage_id, id, parent_id, iterator_id, calls, total_ns, "
         "cpu_ns,"
-        " cpu_wall_ns FROM main.interval_total NOT INDEXED ORDER BY id");
+        " cpu_wall_ns, first_ns, last_ns FROM main.interval_total NOT INDEXED"
+        " ORDER BY id");
     Statement out = out_.prepare(schema::statement("insert_interval_total"));
     std::map<std::int64_t, std::int64_t> copies;
     while (row.step()) {
@@ -464,7 +465,7 @@ void RunWriter::copy_interval_totals(const Database& in, const Ids& ids) {
         out.bind(2, parent_id ? std::optional(parent->second) : std::nullopt);
         out.bind(3, std::int64_t{to.name});
         out.bind(4, to.iterator);
-        for (int column = 5; column < 9; ++column) {
+        for (int column = 5; column < 11; ++column) {
             bind_column(out, column, row, column);
         }
         out.step();

@@ -260,6 +260,8 @@ CREATE TABLE open_interval (
 --   total_ns     INTEGER  sum of their lengths, children included
 --   cpu_ns       INTEGER  sum of CPU time of those that measured it, NULL where none did
 --   cpu_wall_ns  INTEGER  sum of the lengths of those
+--   first_ns     INTEGER  begin of the first of them, NULL where calls is 0
+--   last_ns      INTEGER  end of the last, NULL where calls is 0
 CREATE TABLE interval_total (
     id          INTEGER PRIMARY KEY,
     track_id    INTEGER NOT NULL REFERENCES track (id),
@@ -269,7 +271,9 @@ CREATE TABLE interval_total (
     calls       INTEGER NOT NULL,
     total_ns    INTEGER NOT NULL,
     cpu_ns      INTEGER,
-    cpu_wall_ns INTEGER NOT NULL DEFAULT 0
+    cpu_wall_ns INTEGER NOT NULL DEFAULT 0,
+    first_ns    INTEGER,
+    last_ns     INTEGER
 ) STRICT;
 
 -- counter_name: a name of what is counted.

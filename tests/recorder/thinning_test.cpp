@@ -62,6 +62,17 @@ TEST(ThinningRule, NeighboursStayTogether) {
     }
 }
 
+TEST(ThinningRule, TheStartOfAWorkerSharesTheFateOfTheFirstBatchesOfItsPass) {
+    const ThinningRule rule = ThinningRule().sharper();
+    int kept = 0;
+    for (std::int64_t pass = 1; pass <= 100; ++pass) {
+        const bool start = rule.keeps({pass, -1, -1, 77 * pass});
+        EXPECT_EQ(start, rule.keeps({pass, 0, 5, 0}));
+        kept += start ? 1 : 0;
+    }
+    EXPECT_NEAR(kept, 25, 15);
+}
+
 TEST(ParseSize, KnowsTheUsualUnits) {
     EXPECT_EQ(parse_size("1000"), 1000);
     EXPECT_EQ(parse_size("100 MB"), 100'000'000);
@@ -168,6 +179,13 @@ TEST_F(ThinningTest, BeyondItsLimitARunKeepsSomeStepsWholeAndTheSumsOfAll) {
     EXPECT_LE(std::count_if(blocks.begin(), blocks.end(),
                             [](const std::string& batches) { return batches != "16"; }),
               4);
+    // When that was: nodes at the top do not overlap themselves.
+    EXPECT_EQ(query(database_,
+                    "SELECT count(*) FROM interval_total WHERE calls = 0"
+                    " OR last_ns - first_ns < total_ns OR total_ns < 0"
+                    " OR first_ns < (SELECT started_ns FROM process)"
+                    " OR last_ns > (SELECT ended_ns FROM process)"),
+              Rows{"0"});
     // The tree of the sums is that of the stages.
     EXPECT_EQ(query(database_,
                     "SELECT DISTINCT ifnull(above.name, '-') || '/' || own.name"

@@ -23,7 +23,8 @@ class IntervalTotals {
     Node child(Node parent, std::int64_t track_id, std::int64_t stage_id,
                std::int64_t iterator_id);
     /// `cpu_ns` -1: not measured.
-    void add(Node node, std::int64_t dur_ns, std::int64_t cpu_ns);
+    void add(Node node, std::int64_t start_ns, std::int64_t end_ns,
+             std::int64_t cpu_ns);
 
     void write();
     void commit() noexcept;
@@ -37,6 +38,8 @@ class IntervalTotals {
         std::int64_t total_ns = 0;
         std::int64_t cpu_ns = -1;
         std::int64_t cpu_wall_ns = 0;
+        std::int64_t first_ns = 0;  // where there are calls
+        std::int64_t last_ns = 0;
     };
     struct Key {
         Node parent = kTop;

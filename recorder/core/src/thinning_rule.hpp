@@ -37,9 +37,10 @@ class ThinningRule {
 
     bool keeps(const ThinningSubject& subject) const noexcept {
         std::uint64_t key = 0;
-        if (subject.iterator_number > 0 && subject.batch >= 0) {
+        const bool begins_pass = subject.batch < 0 && subject.step < 0;  // a worker
+        if (subject.iterator_number > 0 && (subject.batch >= 0 || begins_pass)) {
             key = key_of(1, static_cast<std::uint64_t>(subject.iterator_number),
-                         subject.batch);
+                         begins_pass ? 0 : subject.batch);
         } else if (subject.step >= 0) {
             key = key_of(2, 0, subject.step);
         } else {

@@ -51,8 +51,8 @@ void expect_sound(const fs::path& path) {
 void add_totals(const fs::path& path) {
     RunBuilder(path).execute(
         "INSERT INTO interval_total (id, track_id, parent_id, stage_id, iterator_id,"
-        "  calls, total_ns)"
-        " SELECT 7, 1, NULL, id, 1, 2, 80 FROM stage WHERE name = 'step';"
+        "  calls, total_ns, first_ns, last_ns)"
+        " SELECT 7, 1, NULL, id, 1, 2, 80, 500, 600 FROM stage WHERE name = 'step';"
         "INSERT INTO interval_total (id, track_id, parent_id, stage_id, iterator_id,"
         "  calls, total_ns, cpu_ns, cpu_wall_ns)"
         " SELECT 9, 1, 7, id, 1, 1, 30, 25, 30 FROM stage WHERE name = 'optimizer';"
@@ -71,11 +71,13 @@ TEST(Merge, SumsOfWhatWasLeftOutGoAlongAndAreInTheViews) {
         EXPECT_THAT(
             query(folder / file,
                   "SELECT above.name, own.name, part.calls, part.total_ns, part.cpu_ns,"
-                  " part.cpu_wall_ns FROM interval_total AS part"
+                  " part.cpu_wall_ns, part.first_ns, part.last_ns"
+                  " FROM interval_total AS part"
                   " JOIN stage AS own ON own.id = part.stage_id"
                   " LEFT JOIN interval_total AS whole ON whole.id = part.parent_id"
                   " LEFT JOIN stage AS above ON above.id = whole.stage_id ORDER BY 3"),
-            ElementsAre("step|optimizer|1|30|25|30", "NULL|step|2|80|NULL|0"));
+            ElementsAre("step|optimizer|1|30|25|30|NULL|NULL",
+                        "NULL|step|2|80|NULL|0|500|600"));
         EXPECT_THAT(query(folder / file,
                           "SELECT stage, calls, total_ns, max_ns FROM v_stage_summary"
                           " WHERE role = 'main' AND stage <> 'loader' ORDER BY stage"),
