@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/analysis/loop_parts.hpp"
 #include "analyzer/analysis/stages.hpp"
 #include "analyzer/analysis/worker_lives.hpp"
 
@@ -19,7 +20,6 @@ struct Anchor {
     bool steady = false;
 };
 
-using TrackKey = std::pair<std::size_t, std::size_t>;  // process, track
 using Anchors = std::map<TrackKey, std::vector<Anchor>>;
 
 Anchors find_anchors(std::span<const Pass> passes, const PhaseGroups& groups,
@@ -115,6 +115,56 @@ class Sorter {
         });
     }
 
+    // The same of what is only summed.
+    void add_looping_totals(const Track& track, const StageNumbers& stages,
+                            const LoopsOfTrack& group_of) {
+        const std::vector<LoopPart> parts = find_loop_parts(track, stages);
+        walk_totals(track, [&](std::size_t i, const IntervalTotal& total,
+                               const Place* parent) {
+            const auto group = group_of.find(total.iterator);
+            if (parts[i] == LoopPart::none || group == group_of.end()) {
+                return part_of(parent, total);
+            }
+            Place place;
+            place.tree = &trees_[group->second].main;
+            const StageTree::Node above =
+                parts[i] == LoopPart::end ? outside_of(*place.tree) : StageTree::kRoot;
+            place.node = place.tree->child(above, total.stage);
+            if (parent != nullptr && parent->tree != nullptr) {
+                const std::size_t name = parent->tree->add_name(
+                    groups_.groups[group->second].phase + " loop");
+                IntervalTotal nested = total;
+                nested.cpu_ns = -1;
+                parent->tree->add_sums(parent->tree->child(parent->node, name), nested);
+            }
+            return place;
+        });
+    }
+
+    // The same for a track that runs no loop, as `add_by_pass()`.
+    template <typename PassOf>
+    void add_totals_by_pass(const Track& track, StageTree Trees::* tree, PassOf pass_of,
+                            StageTree* rest = nullptr) {
+        walk_totals(track, [&](std::size_t, const IntervalTotal& total,
+                               const Place* parent) {
+            if (parent != nullptr) {
+                return part_of(parent, total);
+            }
+            Place place;
+            const std::int32_t iterator = pass_of(total);
+            const std::int32_t group =
+                iterator < 0
+                    ? -1
+                    : groups_.group_of_iterator[static_cast<std::size_t>(iterator)];
+            place.tree =
+                group >= 0 ? &(trees_[static_cast<std::size_t>(group)].*tree) : rest;
+            if (place.tree != nullptr) {
+                place.node = place.tree->child(StageTree::kRoot, total.stage);
+            }
+            return place;
+        });
+    }
+
     // Any other track: outermost intervals belong to the group of the pass that
     // `pass_of` gives, or else into `rest`, if there is one.
     template <typename PassOf>
@@ -149,8 +199,39 @@ class Sorter {
         bool steady = false;
     };
 
-    template <typename Place>
-    void walk(const Track& track, Place place) {
+    // Where a node of the totals of a track belongs.
+    struct Place {
+        StageTree* tree = nullptr;  // null: to no loop
+        StageTree::Node node = StageTree::kRoot;
+    };
+
+    template <typename PlaceOf>
+    static void walk_totals(const Track& track, PlaceOf place_of) {
+        std::vector<Place> places;
+        for (std::size_t i = 0; i < track.totals.size(); ++i) {
+            const IntervalTotal& total = track.totals[i];
+            const Place* parent = total.parent < 0
+                                      ? nullptr
+                                      : &places[static_cast<std::size_t>(total.parent)];
+            const Place place = place_of(i, total, parent);
+            if (place.tree != nullptr) {
+                place.tree->add_sums(place.node, total);
+            }
+            places.push_back(place);
+        }
+    }
+
+    static Place part_of(const Place* parent, const IntervalTotal& total) {
+        Place place;
+        if (parent != nullptr && parent->tree != nullptr) {
+            place.tree = parent->tree;
+            place.node = parent->tree->child(parent->node, total.stage);
+        }
+        return place;
+    }
+
+    template <typename FrameOf>
+    void walk(const Track& track, FrameOf frame_of) {
         std::vector<Frame> stack;
         const auto close = [&] {
             const Frame& frame = stack.back();
@@ -169,7 +250,8 @@ class Sorter {
                                          interval.start_ns) {
                 close();
             }
-            Frame frame = place(i, interval, stack.empty() ? nullptr : &stack.back());
+            Frame frame =
+                frame_of(i, interval, stack.empty() ? nullptr : &stack.back());
             frame.interval = i;
             stack.push_back(frame);
         }
@@ -228,6 +310,11 @@ bool is_pin_thread(const Track& track, const StageNumbers& stages) {
                [&](const Interval& interval) { return is(interval, stages.pin); });
 }
 
+template <typename Part>
+std::int32_t iterator_of(const Part& part) {
+    return part.iterator;
+}
+
 void sort_worker(Sorter& sorter, const Run& run, const Process& worker) {
     const std::int32_t fetching = fetching_track(run, worker);
     for (std::size_t t = 0; t < worker.tracks.size(); ++t) {
@@ -237,27 +324,33 @@ void sort_worker(Sorter& sorter, const Run& run, const Process& worker) {
             std::size_t position = 0;
             sorter.add_by_pass(track, &Trees::worker,
                                [&](const Interval&) { return passes[position++]; });
+            sorter.add_totals_by_pass(
+                track, &Trees::worker,
+                [&](const IntervalTotal& total) { return pass_served(track, total); });
         } else {
-            sorter.add_by_pass(
-                track, &Trees::worker_sender,
-                [](const Interval& interval) { return interval.iterator; });
+            sorter.add_by_pass(track, &Trees::worker_sender, iterator_of<Interval>);
+            sorter.add_totals_by_pass(track, &Trees::worker_sender,
+                                      iterator_of<IntervalTotal>);
         }
     }
 }
 
 void sort_main(Sorter& sorter, const Process& process, std::size_t p,
-               const Anchors& anchors, const StageNumbers& stages) {
+               const Anchors& anchors, const LoopGroups& loops,
+               const StageNumbers& stages) {
     for (std::size_t t = 0; t < process.tracks.size(); ++t) {
         const Track& track = process.tracks[t];
         const auto own = anchors.find({p, t});
         if (own != anchors.end()) {
             sorter.add_looping(track, own->second);
-        } else {
-            sorter.add_by_pass(
-                track, is_pin_thread(track, stages) ? &Trees::pin : &Trees::thread,
-                [](const Interval& interval) { return interval.iterator; },
-                &sorter.other_thread(process, track));
+            sorter.add_looping_totals(track, stages, loops.at({p, t}));
+            continue;
         }
+        StageTree Trees::* tree =
+            is_pin_thread(track, stages) ? &Trees::pin : &Trees::thread;
+        StageTree& rest = sorter.other_thread(process, track);
+        sorter.add_by_pass(track, tree, iterator_of<Interval>, &rest);
+        sorter.add_totals_by_pass(track, tree, iterator_of<IntervalTotal>, &rest);
     }
 }
 
@@ -297,6 +390,10 @@ void measure_wall(Breakdown& result, std::span<const Pass> passes,
                   const PhaseGroup& group) {
     for (const std::size_t p : group.passes) {
         result.wall_ns += passes[p].end_ns - passes[p].start_ns;
+        if (passes[p].summed) {
+            result.loader_ns += passes[p].summed->wait_ns;
+            result.step_ns += passes[p].summed->body_ns;
+        }
         for (const Turn& turn : passes[p].turns) {
             result.loader_ns += turn.wait_ns;
             result.step_ns += turn.body_ns;
@@ -329,13 +426,14 @@ Breakdowns break_down(const Run& run, std::span<const Pass> passes,
                       std::span<const std::int64_t> worker_life_ns) {
     const StageNumbers stages(run);
     const Anchors anchors = find_anchors(passes, groups, series);
+    const LoopGroups loops = find_loop_groups(passes, groups);
     Sorter sorter(run, groups);
     for (std::size_t p = 0; p < run.processes.size(); ++p) {
         const Process& process = run.processes[p];
         if (process.role == Role::worker) {
             sort_worker(sorter, run, process);
         } else {
-            sort_main(sorter, process, p, anchors, stages);
+            sort_main(sorter, process, p, anchors, loops, stages);
         }
     }
     Breakdowns results;

@@ -1,5 +1,6 @@
 #include "analyzer/analysis/counter_rates.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -18,6 +19,9 @@ std::map<std::int64_t, std::int64_t> loop_ns_by_rank(const Run& run,
         for (const Turn& turn : passes[p].turns) {
             sum += turn.wait_ns + turn.body_ns;
         }
+        if (passes[p].summed) {
+            sum += passes[p].summed->wait_ns + passes[p].summed->body_ns;
+        }
     }
     return loop_ns;
 }
@@ -29,19 +33,21 @@ std::vector<std::vector<CounterRate>> measure_rates(const Run& run,
                                                     const PhaseGroups& groups) {
     std::vector<Totals> totals(groups.groups.size());
     for (const Process& process : run.processes) {
-        for (const Track& track : process.tracks) {
-            for (const Counter& counter : track.counters) {
-                const std::int32_t group =
-                    counter.iterator < 0
-                        ? -1
-                        : groups.group_of_iterator[static_cast<std::size_t>(
-                              counter.iterator)];
-                if (group >= 0) {
-                    totals[static_cast<std::size_t>(group)]
-                          [{run.counter_names[counter.name], process.rank}] +=
-                        counter.value;
-                }
+        const auto add = [&](const auto& counted) {
+            const std::int32_t group =
+                counted.iterator < 0
+                    ? -1
+                    : groups.group_of_iterator[static_cast<std::size_t>(
+                          counted.iterator)];
+            if (group >= 0) {
+                totals[static_cast<std::size_t>(group)][{
+                    run.counter_names[counted.name], process.rank}] += counted.value;
             }
+        };
+        for (const Track& track : process.tracks) {
+            std::for_each(track.counters.begin(), track.counters.end(), add);
+            std::for_each(track.counter_totals.begin(), track.counter_totals.end(),
+                          add);
         }
     }
     std::vector<std::vector<CounterRate>> rates(groups.groups.size());

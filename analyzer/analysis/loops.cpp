@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "analyzer/analysis/loop_parts.hpp"
 #include "analyzer/analysis/stages.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -26,6 +27,89 @@ struct RawTurn {
     Turn turn;
     Level level;
     std::vector<std::int32_t> iterators;
+};
+
+// What is summed of the turns of one iterator.
+struct SummedPass {
+    SummedTurns turns;
+    std::int64_t waits = 0;
+    std::int64_t ends = 0;
+    std::uint16_t depth = 0;
+    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+};
+using SummedPasses = std::map<std::int32_t, SummedPass>;  // by iterator
+
+class Summer {
+  public:
+    Summer(const Track& track, const StageNumbers& stages)
+        : track_(track), stages_(stages), parts_(find_loop_parts(track, stages)) {}
+
+    SummedPasses sum() {
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            const IntervalTotal& total = track_.totals[i];
+            if (total.calls == 0) {
+                continue;
+            }
+            if (parts_[i] != LoopPart::none) {
+                add(total, parts_[i]);
+            } else if (static_cast<int>(total.stage) == stages_.optimizer) {
+                add_optimizer(total);
+            }
+        }
+        for (auto& [iterator, pass] : passes_) {
+            // Of zipped loaders the first has the bodies.
+            pass.turns.unfinished =
+                pass.turns.bodies > 0 ? pass.waits - pass.turns.bodies : 0;
+        }
+        std::erase_if(passes_, [](const auto& entry) {
+            return entry.second.start_ns > entry.second.end_ns;  // only parts
+        });
+        return std::move(passes_);
+    }
+
+  private:
+    void add(const IntervalTotal& total, LoopPart part) {
+        SummedPass& pass = passes_[total.iterator];
+        if (part == LoopPart::wait) {
+            pass.waits += total.calls;
+            pass.turns.wait_ns += total.total_ns;
+            pass.depth = depth_of(total);
+        } else if (part == LoopPart::body) {
+            pass.turns.bodies += total.calls;
+            pass.turns.body_ns += total.total_ns;
+            pass.depth = depth_of(total);
+        } else {
+            pass.ends += total.calls;
+        }
+        pass.start_ns = std::min(pass.start_ns, total.first_ns);
+        pass.end_ns = std::max(pass.end_ns, total.last_ns);
+    }
+
+    void add_optimizer(const IntervalTotal& total) {
+        for (std::int32_t at = total.parent; at >= 0;) {
+            const auto index = static_cast<std::size_t>(at);
+            if (parts_[index] == LoopPart::body) {
+                passes_[track_.totals[index].iterator].turns.optimizer_calls +=
+                    total.calls;
+                return;
+            }
+            at = track_.totals[index].parent;
+        }
+    }
+
+    std::uint16_t depth_of(const IntervalTotal& total) const {
+        std::uint16_t depth = 0;
+        for (std::int32_t at = total.parent; at >= 0 && depth < 65535; ++depth) {
+            at = track_.totals[static_cast<std::size_t>(at)].parent;
+        }
+        return depth;
+    }
+
+    const Track& track_;
+    const StageNumbers& stages_;
+    const std::vector<LoopPart> parts_;
+    SummedPasses passes_;
 };
 
 struct RawEnd {
@@ -157,7 +241,7 @@ class TurnFinder {
         for (auto enclosing = stack_.rbegin(); enclosing != stack_.rend();
              ++enclosing) {
             if (enclosing->turn) {
-                turns[*enclosing->turn].turn.has_optimizer = true;
+                ++turns[*enclosing->turn].turn.optimizer_calls;
                 return;
             }
         }
@@ -224,8 +308,12 @@ std::string phase_of(const Run& run, std::int32_t iterator) {
 class PassMaker {
   public:
     PassMaker(const Run& run, std::vector<RawTurn> turns, std::vector<RawEnd> ends,
-              const Track& track)
-        : run_(run), track_(track), turns_(std::move(turns)), ends_(std::move(ends)) {}
+              SummedPasses summed, const Track& track)
+        : run_(run),
+          track_(track),
+          turns_(std::move(turns)),
+          ends_(std::move(ends)),
+          summed_(std::move(summed)) {}
 
     std::vector<Pass> make() {
         std::sort(turns_.begin(), turns_.end(), [](const RawTurn& a, const RawTurn& b) {
@@ -235,13 +323,19 @@ class PassMaker {
         Groups groups = join_extents();
         std::map<std::size_t, std::size_t> pass_of_group;
         std::vector<Pass> passes;
-        for (RawTurn& raw : turns_) {
-            const std::size_t group = groups.find(extent_of_.at(raw.iterators.front()));
+        const auto pass_of = [&](std::int32_t iterator) -> Pass& {
+            const std::size_t group = groups.find(extent_of_.at(iterator));
             const auto [at, is_new] = pass_of_group.emplace(group, passes.size());
             if (is_new) {
                 passes.emplace_back();
             }
-            append(passes[at->second], raw);
+            return passes[at->second];
+        };
+        for (RawTurn& raw : turns_) {
+            append(pass_of(raw.iterators.front()), raw);
+        }
+        for (const auto& [iterator, summed] : summed_) {
+            append(pass_of(iterator), iterator, summed);
         }
         for (const RawEnd& end : ends_) {
             const auto extent = extent_of_.find(end.iterator);
@@ -255,6 +349,9 @@ class PassMaker {
         for (Pass& pass : passes) {
             finish(pass);
         }
+        std::stable_sort(
+            passes.begin(), passes.end(),
+            [](const Pass& a, const Pass& b) { return a.start_ns < b.start_ns; });
         return passes;
     }
 
@@ -262,16 +359,29 @@ class PassMaker {
     void measure_extents() {
         for (const RawTurn& raw : turns_) {
             for (const std::int32_t iterator : raw.iterators) {
-                const auto [at, is_new] = extent_of_.emplace(iterator, extents_.size());
-                if (is_new) {
-                    extents_.push_back(
-                        {iterator, raw.level.depth, phase_of(run_, iterator)});
-                }
-                Extent& extent = extents_[at->second];
-                extent.start_ns = std::min(extent.start_ns, raw.turn.start_ns);
-                extent.end_ns = std::max(extent.end_ns, raw.turn.end_ns);
+                widen(iterator, raw.level.depth, raw.turn.start_ns, raw.turn.end_ns);
             }
         }
+        for (const auto& [iterator, summed] : summed_) {
+            widen(iterator, summed.depth, summed.start_ns, summed.end_ns);
+        }
+        std::stable_sort(
+            extents_.begin(), extents_.end(),
+            [](const Extent& a, const Extent& b) { return a.start_ns < b.start_ns; });
+        for (std::size_t i = 0; i < extents_.size(); ++i) {
+            extent_of_[extents_[i].iterator] = i;
+        }
+    }
+
+    void widen(std::int32_t iterator, std::uint16_t depth, std::int64_t start_ns,
+               std::int64_t end_ns) {
+        const auto [at, is_new] = extent_of_.emplace(iterator, extents_.size());
+        if (is_new) {
+            extents_.push_back({iterator, depth, phase_of(run_, iterator)});
+        }
+        Extent& extent = extents_[at->second];
+        extent.start_ns = std::min(extent.start_ns, start_ns);
+        extent.end_ns = std::max(extent.end_ns, end_ns);
     }
 
     Groups join_extents() {
@@ -304,18 +414,56 @@ class PassMaker {
         if (pass.turns.empty()) {
             pass.start_ns = raw.turn.start_ns;
             pass.phase = phase_of(run_, raw.iterators.front());
+            pass.is_zipped = raw.iterators.size() > 1;
         }
         for (const std::int32_t iterator : raw.iterators) {
-            if (iterator >= 0 && !contains(pass.iterators, iterator)) {
-                pass.iterators.push_back(iterator);
-            }
+            add_iterator(pass, iterator);
         }
+        raw.turn.follows_gap = follows_gap(raw);
         pass.end_ns = std::max(pass.end_ns, raw.turn.end_ns);
         pass.turns.push_back(std::move(raw.turn));
     }
 
+    void append(Pass& pass, std::int32_t iterator, const SummedPass& summed) {
+        if (pass.turns.empty() && !pass.summed) {
+            pass.start_ns = summed.start_ns;
+            pass.end_ns = summed.end_ns;
+            pass.phase = phase_of(run_, iterator);
+        }
+        add_iterator(pass, iterator);
+        pass.start_ns = std::min(pass.start_ns, summed.start_ns);
+        pass.end_ns = std::max(pass.end_ns, summed.end_ns);
+        pass.exhausted |= summed.ends > 0;
+        pass.is_zipped |= summed.waits > 0 && summed.turns.bodies == 0;
+        if (summed.waits > 0 || summed.turns.bodies > 0) {
+            pass.summed = pass.summed.value_or(SummedTurns());
+            *pass.summed += summed.turns;
+        }
+    }
+
+    static void add_iterator(Pass& pass, std::int32_t iterator) {
+        if (iterator >= 0 && !contains(pass.iterators, iterator)) {
+            pass.iterators.push_back(iterator);
+        }
+    }
+
+    // Whether turns of its iterator are missing directly before this one.
+    bool follows_gap(const RawTurn& raw) {
+        const std::int32_t iterator = raw.iterators.front();
+        if (!summed_.contains(iterator) || raw.turn.waits.empty()) {
+            return false;
+        }
+        const std::int32_t batch = track_.intervals[raw.turn.waits.front()].batch;
+        const std::int64_t position = batch >= 0 ? batch : raw.turn.step;
+        const auto [last, is_first] = last_position_.try_emplace(iterator, -1);
+        const bool is_next = position == last->second + 1 ||
+                             (batch < 0 && position == last->second && !is_first);
+        last->second = position;
+        return !is_next;
+    }
+
     void finish(Pass& pass) const {
-        pass.exhausted = !pass.ends.empty();
+        pass.exhausted |= !pass.ends.empty();
         for (const std::int32_t iterator : pass.iterators) {
             pass.exhausted |=
                 run_.iterators[static_cast<std::size_t>(iterator)].exhausted;
@@ -329,11 +477,15 @@ class PassMaker {
     // The last turn of a pass that was left early is cut short if it alone saw no
     // optimizer. With gradient accumulation most turns see none.
     static void mark_interrupted_turn(Pass& pass) {
+        if (pass.turns.empty() ||
+            (pass.summed && pass.turns.back().end_ns < pass.end_ns)) {
+            return;  // it is not on record
+        }
         Turn& last = pass.turns.back();
         const std::span others(pass.turns.data(), pass.turns.size() - 1);
-        if (!pass.exhausted && !last.has_optimizer && !others.empty() &&
+        if (!pass.exhausted && !last.has_optimizer() && !others.empty() &&
             std::all_of(others.begin(), others.end(),
-                        [](const Turn& turn) { return turn.has_optimizer; })) {
+                        [](const Turn& turn) { return turn.has_optimizer(); })) {
             last.partial = true;
         }
     }
@@ -342,8 +494,10 @@ class PassMaker {
     const Track& track_;
     std::vector<RawTurn> turns_;
     std::vector<RawEnd> ends_;
+    SummedPasses summed_;
     std::vector<Extent> extents_;
     std::map<std::int32_t, std::size_t> extent_of_;
+    std::map<std::int32_t, std::int64_t> last_position_;  // by iterator
 };
 
 // A training whose first body raised looks like an evaluation of one batch that was
@@ -353,9 +507,11 @@ void mark_failed_first_turn(std::span<Pass> passes) {
     const bool is_ordinary =
         passes.empty() ||
         std::any_of(passes.begin(), passes.end(), [](const Pass& pass) {
-            return std::any_of(
-                pass.turns.begin(), pass.turns.end(),
-                [](const Turn& turn) { return turn.has_optimizer || turn.partial; });
+            return pass.summed.has_value() ||
+                   std::any_of(pass.turns.begin(), pass.turns.end(),
+                               [](const Turn& turn) {
+                                   return turn.has_optimizer() || turn.partial;
+                               });
         });
     if (is_ordinary) {
         return;
@@ -370,6 +526,15 @@ void mark_failed_first_turn(std::span<Pass> passes) {
 
 }  // namespace
 
+SummedTurns& SummedTurns::operator+=(const SummedTurns& other) {
+    bodies += other.bodies;
+    unfinished += other.unfinished;
+    wait_ns += other.wait_ns;
+    body_ns += other.body_ns;
+    optimizer_calls += other.optimizer_calls;
+    return *this;
+}
+
 std::vector<Pass> find_passes(const Run& run) {
     const StageNumbers stages(run);
     std::vector<Pass> all;
@@ -383,7 +548,7 @@ std::vector<Pass> find_passes(const Run& run) {
             TurnFinder finder(track, stages);
             finder.run();
             PassMaker maker(run, std::move(finder.turns), std::move(finder.ends),
-                            track);
+                            Summer(track, stages).sum(), track);
             for (Pass& pass : maker.make()) {
                 pass.process = p;
                 pass.track = t;

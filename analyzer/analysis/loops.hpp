@@ -20,10 +20,23 @@ struct Turn {
     std::int64_t end_ns = 0;   // of the body, or of the last wait
     std::int64_t wait_ns = 0;  // summed over `waits`
     std::int64_t body_ns = 0;
-    std::int32_t step = -1;  // training steps done before, -1: unknown
-    bool has_optimizer =
-        false;             // an optimizer stepped in the body (not in a nested loop)
-    bool partial = false;  // see "Loops, phases, steps" in docs/design.md
+    std::int32_t step = -1;            // training steps done before, -1: unknown
+    std::int64_t optimizer_calls = 0;  // in the body, not in a loop nested there
+    bool partial = false;              // see "Loops, phases, steps" in docs/design.md
+    bool follows_gap = false;          // turns before it in its pass are only summed
+
+    bool has_optimizer() const { return optimizer_calls > 0; }
+};
+
+/// Turns of a pass that are not on record one by one, see `IntervalTotal`.
+struct SummedTurns {
+    std::int64_t bodies = 0;
+    std::int64_t unfinished = 0;  // more waits than bodies, of loaders that have bodies
+    std::int64_t wait_ns = 0;
+    std::int64_t body_ns = 0;
+    std::int64_t optimizer_calls = 0;
+
+    SummedTurns& operator+=(const SummedTurns& other);
 };
 
 /// One pass of a loop over its loader, or over several that are zipped or take turns.
@@ -34,11 +47,13 @@ struct Pass {
     /// that was timed without a loader.
     std::vector<std::int32_t> iterators;
     std::string phase;
-    std::vector<Turn> turns;          // in order of time, never empty
-    std::vector<std::uint32_t> ends;  // `loader_end` intervals
-    bool exhausted = false;           // it ended because the data did
-    std::int64_t start_ns = 0;        // begin of the first wait
-    std::int64_t end_ns = 0;          // end of the last wait, body or `loader_end`
+    std::vector<Turn> turns;  // in order of time; empty where all are only summed
+    std::optional<SummedTurns> summed;  // where some are
+    std::vector<std::uint32_t> ends;    // `loader_end` intervals
+    bool exhausted = false;             // it ended because the data did
+    bool is_zipped = false;             // its turns wait for several loaders
+    std::int64_t start_ns = 0;          // begin of the first wait
+    std::int64_t end_ns = 0;            // end of the last wait, body or `loader_end`
 };
 
 /// The passes of all processes but workers, in order of process, track and begin.
@@ -46,7 +61,8 @@ struct Pass {
 /// Waits at one place of the nesting with no body between them belong to one turn
 /// (zipped loaders), unless they repeat a loader. Passes of the same phase and depth
 /// that overlap in time are one loop that takes turns (metatrain's CombinedDataLoader).
-/// Intervals of a nested loop are turns of passes of their own.
+/// Intervals of a nested loop are turns of passes of their own. Begins, ends and counts
+/// include what is only summed.
 ///
 /// Pure; O(n log n) in the number of waits and bodies, O(n) in the other intervals.
 std::vector<Pass> find_passes(const Run& run);

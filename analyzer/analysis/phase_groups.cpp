@@ -77,8 +77,7 @@ class Grouper {
                 labels.push_back(label);
             }
         }
-        const bool is_zipped = pass.turns.front().waits.size() > 1;
-        if (!is_zipped) {
+        if (!pass.is_zipped) {
             std::sort(labels.begin(), labels.end());
         }
         std::string joined;
@@ -140,6 +139,22 @@ class Grouper {
 };
 
 }  // namespace
+
+LoopGroups find_loop_groups(std::span<const Pass> passes, const PhaseGroups& groups) {
+    LoopGroups result;
+    for (std::size_t g = 0; g < groups.groups.size(); ++g) {
+        for (const std::size_t p : groups.groups[g].passes) {
+            LoopsOfTrack& of_track = result[{passes[p].process, passes[p].track}];
+            if (passes[p].iterators.empty()) {
+                of_track[-1] = g;
+            }
+            for (const std::int32_t iterator : passes[p].iterators) {
+                of_track[iterator] = g;
+            }
+        }
+    }
+    return result;
+}
 
 PhaseGroups group_passes(const Run& run, std::span<const Pass> passes) {
     return Grouper(run, passes).make();

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/analysis/loops.hpp"
@@ -28,6 +30,13 @@ struct PhaseGroups {
     std::vector<PhaseGroup> groups;
     std::vector<std::int32_t> group_of_iterator;  // -1: none
 };
+
+using TrackKey = std::pair<std::size_t, std::size_t>;  // process, its track
+using LoopsOfTrack = std::map<std::int32_t, std::size_t>;
+using LoopGroups = std::map<TrackKey, LoopsOfTrack>;
+
+/// The group of each loop of a track, by its iterators; -1: the loop without a loader.
+LoopGroups find_loop_groups(std::span<const Pass> passes, const PhaseGroups& groups);
 
 PhaseGroups group_passes(const Run& run, std::span<const Pass> passes);
 

@@ -31,6 +31,19 @@ struct PhaseReport {
     std::vector<WorkerTime> workers;
     std::vector<CounterRate> counters;
     std::vector<EpochStart> epoch_starts;
+
+    /// Whether some turns are not on record one by one. What is said per step is then
+    /// of all steps, else of the steady ones.
+    bool is_summed() const { return steps.summed_turns > 0; }
+    std::int64_t shown_steps() const {
+        return is_summed() ? steps.all_steps : steps.steady_steps;
+    }
+    std::int64_t shown_ns(const StageRow& row) const {
+        return is_summed() ? row.total_ns : row.steady_ns;
+    }
+    std::int64_t shown_calls(const StageRow& row) const {
+        return is_summed() ? row.calls : row.steady_calls;
+    }
 };
 
 /// Passes that were made, and perhaps prefetched, but never waited for.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "analyzer/analysis/loop_parts.hpp"
 #include "analyzer/analysis/stages.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -64,7 +66,8 @@ class Coverage {
 // Sums up what training processes did.
 class Meter {
   public:
-    Meter(const Run& run, const PhaseGroups& groups) : run_(run), groups_(groups) {}
+    Meter(const Run& run, const PhaseGroups& groups)
+        : run_(run), groups_(groups), stage_numbers_(run) {}
 
     void add(const Process& process, const Track& track, Coverage& coverage) {
         coverage.settle();
@@ -75,6 +78,7 @@ class Meter {
             last_ns = std::max(last_ns, stretch.end_ns);
         }
         last_ns = std::max(last_ns, add_outermost(track, coverage));
+        last_ns = std::max(last_ns, add_sums(track));
         result_.wall_ns +=
             std::max(process.ended_ns.value_or(last_ns), last_ns) - process.started_ns;
         result_.process_count += 1;
@@ -121,8 +125,44 @@ class Meter {
         return end_ns;
     }
 
+    // What is only summed, without the loops in it; returns the end of the last.
+    std::int64_t add_sums(const Track& track) {
+        const std::vector<LoopPart> parts = find_loop_parts(track, stage_numbers_);
+        std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const IntervalTotal& total = track.totals[i];
+            if (total.calls > 0) {
+                end_ns = std::max(end_ns, total.last_ns);
+            }
+            const bool is_loop = parts[i] != LoopPart::none;
+            const std::optional<std::size_t> top = top_outside_loops(track, parts, i);
+            if (!top || is_loop == (*top == i) || track.totals[*top].calls == 0) {
+                continue;
+            }
+            const std::int64_t ns = is_loop ? -total.total_ns : total.total_ns;
+            stages_[run_.stages[track.totals[*top].stage]] += ns;
+            known_ns_ += ns;
+        }
+        return end_ns;
+    }
+
+    // The outermost node around node `i` or itself; nothing where it is inside a loop
+    // or is neither outermost nor a part of a loop.
+    static std::optional<std::size_t> top_outside_loops(
+        const Track& track, const std::vector<LoopPart>& parts, std::size_t i) {
+        std::size_t top = i;
+        while (track.totals[top].parent >= 0) {
+            top = static_cast<std::size_t>(track.totals[top].parent);
+            if (parts[top] != LoopPart::none || parts[i] == LoopPart::none) {
+                return std::nullopt;
+            }
+        }
+        return top;
+    }
+
     const Run& run_;
     const PhaseGroups& groups_;
+    const StageNumbers stage_numbers_;
     RunTime result_;
     std::map<std::size_t, std::int64_t> loops_;
     std::map<std::string, std::int64_t> stages_;

@@ -55,7 +55,6 @@ void StageTree::add(Node node, std::int64_t dur_ns, std::int64_t parts_ns, bool 
                     std::int64_t cpu_ns) {
     NodeData& data = nodes_[node];
     data.calls.add(dur_ns, steady);
-    data.total_ns += dur_ns;
     if (data.closed || !data.children.empty()) {
         data.residuals.add(dur_ns - parts_ns, steady);
     }
@@ -65,12 +64,23 @@ void StageTree::add(Node node, std::int64_t dur_ns, std::int64_t parts_ns, bool 
     }
 }
 
-std::int64_t StageTree::parts_ns(Node node) const {
-    std::int64_t sum = 0;
-    for (const Node part : nodes_[node].children) {
-        sum += nodes_[part].total_ns;
+void StageTree::add_sums(Node node, const IntervalTotal& sums) {
+    NodeData& data = nodes_[node];
+    data.summed.calls += sums.calls;
+    data.summed.total_ns += sums.total_ns;
+    if (sums.cpu_ns >= 0) {
+        data.cpu_ns = std::max<std::int64_t>(data.cpu_ns, 0) + sums.cpu_ns;
+        data.cpu_wall_ns += sums.cpu_wall_ns;
     }
-    return sum;
+}
+
+// What the parts of the calls that are only summed leave of these.
+StageTree::Sums StageTree::rest_of(const NodeData& data) const {
+    Sums rest = data.summed;
+    for (const Node part : data.children) {
+        rest.total_ns -= nodes_[part].summed.total_ns;
+    }
+    return rest;
 }
 
 std::vector<StageRow> StageTree::rows(Where where, std::int64_t whole_ns) {
@@ -81,7 +91,7 @@ std::vector<StageRow> StageTree::rows(Where where, std::int64_t whole_ns) {
     return rows;
 }
 
-StageRow StageTree::make_row(Calls& calls, std::int64_t whole_ns) {
+StageRow StageTree::make_row(Calls& calls, const Sums& summed, std::int64_t whole_ns) {
     StageRow row;
     std::vector<std::int64_t>& all = calls.steady_ns;
     row.steady_calls = static_cast<std::int64_t>(all.size());
@@ -91,6 +101,12 @@ StageRow StageTree::make_row(Calls& calls, std::int64_t whole_ns) {
     row.calls = static_cast<std::int64_t>(all.size());
     row.total_ns = std::accumulate(all.begin(), all.end(), std::int64_t{0});
     row.call = summarize(all);
+    row.calls += summed.calls;
+    row.total_ns += summed.total_ns;
+    if (row.call && summed.calls > 0) {
+        row.call->mean_ns =
+            static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
+    }
     row.share = share_of(row.total_ns, whole_ns);
     return row;
 }
@@ -98,7 +114,7 @@ StageRow StageTree::make_row(Calls& calls, std::int64_t whole_ns) {
 void StageTree::append_rows(Node node, std::size_t level, Where where,
                             std::int64_t whole_ns, std::vector<StageRow>& rows) {
     NodeData& data = nodes_[node];
-    StageRow row = make_row(data.calls, whole_ns);
+    StageRow row = make_row(data.calls, data.summed, whole_ns);
     row.stage = names_[data.name];
     row.where = where;
     row.level = level;
@@ -113,7 +129,7 @@ void StageTree::append_rows(Node node, std::size_t level, Where where,
         append_rows(part, level + 1, where, whole_ns, rows);
     }
     if (data.closed || !data.children.empty()) {
-        StageRow rest = make_row(data.residuals, whole_ns);
+        StageRow rest = make_row(data.residuals, rest_of(data), whole_ns);
         rest.stage = kUnattributed;
         rest.where = where;
         rest.level = level + 1;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/model/run.hpp"
 #include "analyzer/stats/quantiles.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -32,7 +33,7 @@ struct StageRow {
     std::size_t level = 0;  // 0 at the top
     std::int64_t calls = 0;
     std::int64_t total_ns = 0;
-    std::optional<Summary> call;    // per call, all calls
+    std::optional<Summary> call;    // of those on record one by one; the mean is of all
     std::int64_t steady_calls = 0;  // of the calls: those in steady steps
     std::int64_t steady_ns = 0;
     std::optional<Summary> steady_call;
@@ -64,6 +65,10 @@ class StageTree {
     void add(Node node, std::int64_t dur_ns, std::int64_t parts_ns, bool steady,
              std::int64_t cpu_ns);
 
+    /// Adds calls of which only the sums are known. Their parts are those that are
+    /// added to nodes below in the same way.
+    void add_sums(Node node, const IntervalTotal& sums);
+
     /// Makes `node` show an unattributed part even where no part was recorded.
     void always_close(Node node) { nodes_[node].closed = true; }
 
@@ -72,9 +77,6 @@ class StageTree {
     /// called once: it takes the calls apart.
     std::vector<StageRow> rows(Where where, std::int64_t whole_ns);
 
-    std::int64_t total_ns(Node node) const { return nodes_[node].total_ns; }
-    /// Of the parts directly below `node`.
-    std::int64_t parts_ns(Node node) const;
     bool empty() const { return nodes_.size() == 1; }
 
   private:
@@ -88,18 +90,24 @@ class StageTree {
         }
     };
 
+    struct Sums {
+        std::int64_t calls = 0;
+        std::int64_t total_ns = 0;
+    };
+
     struct NodeData {
         std::size_t name = 0;
         std::vector<Node> children;
         Calls calls;
         Calls residuals;  // what is left of each call; empty while no part is known
-        std::int64_t total_ns = 0;
+        Sums summed;      // calls that are not among these
         std::int64_t cpu_ns = -1;
         std::int64_t cpu_wall_ns = 0;
         bool closed = false;
     };
 
-    static StageRow make_row(Calls& calls, std::int64_t whole_ns);
+    static StageRow make_row(Calls& calls, const Sums& summed, std::int64_t whole_ns);
+    Sums rest_of(const NodeData& data) const;
     void append_rows(Node node, std::size_t level, Where where, std::int64_t whole_ns,
                      std::vector<StageRow>& rows);
 

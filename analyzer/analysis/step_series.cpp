@@ -1,6 +1,7 @@
 #include "analyzer/analysis/step_series.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "analyzer/stats/steady_state.hpp"
@@ -19,6 +20,7 @@ struct Step {
     std::int64_t dur_ns = 0;
     bool complete = false;
     bool begins_pass = false;
+    bool follows_gap = false;  // may lack turns
 };
 
 // What one process did for the group.
@@ -27,37 +29,60 @@ struct ProcessSteps {
     std::int64_t turns = 0;
     std::int64_t partial = 0;
     std::int64_t complete = 0;
+    std::int64_t optimizer_calls = 0;
+    std::int64_t turns_ns = 0;  // of those on record, partial ones too
+    SummedTurns summed;
     std::vector<Step> steps;
     std::vector<std::size_t> candidates;  // steps that may be steady
+
+    std::int64_t all_turns() const { return turns + summed.bodies; }
+    std::int64_t all_partial() const {
+        return std::max<std::int64_t>(0, partial + summed.unfinished);
+    }
+    // Those only summed have as many optimizer calls each as those on record.
+    std::int64_t all_steps(bool by_optimizer) const {
+        if (!by_optimizer || optimizer_calls == 0) {
+            return complete + (by_optimizer ? summed.optimizer_calls : summed.bodies);
+        }
+        return complete + std::llround(static_cast<double>(summed.optimizer_calls) *
+                                       static_cast<double>(complete) /
+                                       static_cast<double>(optimizer_calls));
+    }
 };
 
 std::int64_t duration_ns(const Turn& turn) {
     return turn.wait_ns + turn.body_ns;
 }
 
-void add_turn(ProcessSteps& process, TurnRef at, const Turn& turn, bool by_optimizer) {
+void add_turn(ProcessSteps& process, TurnRef at, const Pass& pass, bool by_optimizer) {
+    const Turn& turn = pass.turns[at.turn];
     std::vector<Step>& steps = process.steps;
     const bool numbered = by_optimizer && turn.step >= 0;
-    const bool goes_on = by_optimizer && !steps.empty() && !steps.back().complete &&
+    const bool goes_on = by_optimizer && !turn.follows_gap && !steps.empty() &&
+                         !steps.back().complete &&
                          (!numbered || steps.back().number == turn.step);
     if (!goes_on) {
         const auto position = static_cast<std::int64_t>(steps.size());
         steps.emplace_back();
         steps.back().number = numbered ? turn.step : position;
+        steps.back().follows_gap = turn.follows_gap;
     }
     Step& step = steps.back();
     step.turns.push_back(at);
     step.dur_ns += duration_ns(turn);
-    step.begins_pass |= at.turn == 0;
-    step.complete = !by_optimizer || turn.has_optimizer;
+    step.begins_pass |= at.turn == 0 && turn.start_ns == pass.start_ns;
+    step.complete = !by_optimizer || turn.has_optimizer();
     process.complete += step.complete ? 1 : 0;
+    process.optimizer_calls += turn.optimizer_calls;
 }
 
 void choose_candidates(ProcessSteps& process) {
+    const bool accumulates = process.turns > process.complete;
     const auto choose = [&](auto accepts) {
         process.candidates.clear();
         for (std::size_t i = 0; i < process.steps.size(); ++i) {
-            if (process.steps[i].complete && accepts(i)) {
+            const Step& step = process.steps[i];
+            if (step.complete && !(accumulates && step.follows_gap) && accepts(i)) {
                 process.candidates.push_back(i);
             }
         }
@@ -88,14 +113,22 @@ SteadyState find_cut(const std::map<std::size_t, ProcessSteps>& processes) {
     return cut;
 }
 
+void set_mean(std::optional<Summary>& summary, std::int64_t total_ns,
+              std::int64_t count) {
+    if (summary && count > 0) {
+        summary->mean_ns = static_cast<double>(total_ns) / static_cast<double>(count);
+    }
+}
+
 }  // namespace
 
 StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) {
     const bool by_optimizer =
         std::any_of(group.passes.begin(), group.passes.end(), [&](std::size_t i) {
             const auto& turns = passes[i].turns;
-            return std::any_of(turns.begin(), turns.end(),
-                               [](const Turn& turn) { return turn.has_optimizer; });
+            return (passes[i].summed && passes[i].summed->optimizer_calls > 0) ||
+                   std::any_of(turns.begin(), turns.end(),
+                               [](const Turn& turn) { return turn.has_optimizer(); });
         });
 
     StepSeries series;
@@ -104,22 +137,31 @@ StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) 
         const Pass& pass = passes[group.passes[p]];
         ProcessSteps& process = processes[pass.process];
         process.epochs += 1;
+        process.summed += pass.summed.value_or(SummedTurns());
         series.steady_turns.emplace_back(pass.turns.size(), false);
         for (std::size_t t = 0; t < pass.turns.size(); ++t) {
+            process.turns_ns += duration_ns(pass.turns[t]);
             if (pass.turns[t].partial) {
                 process.partial += 1;
                 continue;
             }
             process.turns += 1;
-            add_turn(process, {p, t}, pass.turns[t], by_optimizer);
+            add_turn(process, {p, t}, pass, by_optimizer);
         }
     }
+    std::int64_t all_turns = 0;
+    std::int64_t all_ns = 0;
     for (auto& [index, process] : processes) {
         choose_candidates(process);
         series.epochs = std::max(series.epochs, process.epochs);
-        series.steps = std::max(series.steps, process.complete);
-        series.micro_steps = std::max(series.micro_steps, process.turns);
-        series.partial_steps = std::max(series.partial_steps, process.partial);
+        const std::int64_t steps = process.all_steps(by_optimizer);
+        series.steps = std::max(series.steps, steps);
+        series.all_steps += steps;
+        series.micro_steps = std::max(series.micro_steps, process.all_turns());
+        series.partial_steps = std::max(series.partial_steps, process.all_partial());
+        series.summed_turns += process.summed.bodies;
+        all_turns += process.all_turns();
+        all_ns += process.turns_ns + process.summed.wait_ns + process.summed.body_ns;
     }
 
     const SteadyState cut = find_cut(processes);
@@ -146,6 +188,10 @@ StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) 
     series.steady_steps = static_cast<std::int64_t>(step_ns.size());
     series.step = summarize(step_ns);
     series.turn = summarize(turn_ns);
+    if (series.summed_turns > 0) {
+        set_mean(series.step, all_ns, series.all_steps);
+        set_mean(series.turn, all_ns, all_turns);
+    }
     return series;
 }
 

@@ -38,22 +38,24 @@ const StageRow* find_row(const std::vector<StageRow>& rows, std::string_view sta
 struct Self {
     const StageRow* row = nullptr;
     std::int64_t total_ns = 0;
-    std::int64_t steady_ns = 0;
+    std::int64_t shown_ns = 0;  // per step, see PhaseReport
 };
 
-Self self_of(const std::vector<StageRow>& rows, std::size_t i) {
-    Self self{&rows[i], rows[i].total_ns, rows[i].steady_ns};
+Self self_of(const PhaseReport& phase, const std::vector<StageRow>& rows,
+             std::size_t i) {
+    Self self{&rows[i], rows[i].total_ns, phase.shown_ns(rows[i])};
     for (std::size_t k = i + 1; k < rows.size() && rows[k].level > rows[i].level; ++k) {
         if (rows[k].level == rows[i].level + 1 && rows[k].stage != kUnattributed) {
             self.total_ns -= rows[k].total_ns;
-            self.steady_ns -= rows[k].steady_ns;
+            self.shown_ns -= phase.shown_ns(rows[k]);
         }
     }
     return self;
 }
 
 // The row that takes most itself, of those below the top row `top`.
-std::optional<Self> dearest_below(const std::vector<StageRow>& rows,
+std::optional<Self> dearest_below(const PhaseReport& phase,
+                                  const std::vector<StageRow>& rows,
                                   std::string_view top) {
     std::optional<Self> dearest;
     bool inside = false;
@@ -63,7 +65,7 @@ std::optional<Self> dearest_below(const std::vector<StageRow>& rows,
             continue;
         }
         if (inside && rows[i].stage != kUnattributed) {
-            const Self self = self_of(rows, i);
+            const Self self = self_of(phase, rows, i);
             if (!dearest || self.total_ns > dearest->total_ns) {
                 dearest = self;
             }
@@ -88,10 +90,10 @@ Leaf make_leaf(const Self& self, std::int64_t total_ns, std::int64_t units,
 
 void find_dearest_of_body(Verdict& verdict, const PhaseReport& phase) {
     const StageRow* step = find_top(phase.time.main, "step");
-    const std::optional<Self> dearest = dearest_below(phase.time.main, "step");
+    const std::optional<Self> dearest = dearest_below(phase, phase.time.main, "step");
     if (step != nullptr && dearest) {
-        verdict.compute = make_leaf(*dearest, dearest->steady_ns,
-                                    phase.steps.steady_steps, step->steady_ns);
+        verdict.compute = make_leaf(*dearest, dearest->shown_ns, phase.shown_steps(),
+                                    phase.shown_ns(*step));
     }
 }
 
@@ -126,7 +128,7 @@ void find_dearest_of_input(Verdict& verdict, const PhaseReport& phase) {
     if (in_main && find_row(*batch.rows, "fetch") == nullptr) {
         return;  // it is made elsewhere
     }
-    if (const auto dearest = dearest_below(*batch.rows, batch.top)) {
+    if (const auto dearest = dearest_below(phase, *batch.rows, batch.top)) {
         verdict.input =
             make_leaf(*dearest, dearest->total_ns, batch.batches, batch.whole_ns);
     }
@@ -195,10 +197,6 @@ void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_worker
     verdict.waited_for = std::move(waited);
 }
 
-std::int64_t start_ns(const EpochStart& start) {
-    return start.before_wall_ns + start.first_wait_ns;
-}
-
 // What goes by from the last batch of each pass to the first of the next.
 struct BetweenPasses {
     std::int64_t waits_ns = 0;   // the stop and the start of workers, the first wait
@@ -206,13 +204,19 @@ struct BetweenPasses {
     std::int64_t count = 0;
 };
 
+// First turns that are not on record are taken to be as the others.
 BetweenPasses measure_between(const PhaseReport& phase) {
+    const EpochStartSums sums = sum_up(phase.epoch_starts);
+    const std::int64_t mean_wait_ns =
+        sums.known_passes > 0 ? sums.first_wait_ns / sums.known_passes : 0;
     BetweenPasses between;
     std::map<std::int64_t, std::int64_t> end_of_rank;  // of its pass before
     for (const EpochStart& start : phase.epoch_starts) {
         if (start.epoch > 0) {
-            between.waits_ns += end_of_rank[start.rank] + start_ns(start);
-            between.bodies_ns += start.first_turn_ns - start.first_wait_ns;
+            between.waits_ns += end_of_rank[start.rank] + start.before_wall_ns +
+                                start.first_wait_ns.value_or(mean_wait_ns);
+            between.bodies_ns +=
+                start.first_turn_ns.value_or(0) - start.first_wait_ns.value_or(0);
             ++between.count;
         }
         end_of_rank[start.rank] = start.end_ns;
@@ -225,30 +229,31 @@ void measure_waits(Verdict& verdict, const PhaseReport& phase) {
     verdict.wait_share = ratio(time.loader_ns, time.wall_ns);
     const StageRow* loader = find_top(time.main, "loader");
     const StageRow* step = find_top(time.main, "step");
-    if (loader != nullptr && step != nullptr && phase.steps.steady_steps > 0) {
-        const std::int64_t steady_ns = loader->steady_ns + step->steady_ns;
-        verdict.steady_wait_ns = ratio(loader->steady_ns, phase.steps.steady_steps);
-        verdict.steady_step_ns = ratio(steady_ns, phase.steps.steady_steps);
+    const EpochStartSums sums = sum_up(phase.epoch_starts);
+    if (loader != nullptr && step != nullptr && phase.shown_steps() > 0) {
+        // The waits for first batches are none of a steady step.
+        const std::int64_t wait_ns =
+            phase.is_summed() ? std::max<std::int64_t>(
+                                    0, loader->total_ns - sums.all_first_waits_ns())
+                              : loader->steady_ns;
+        const std::int64_t steady_ns = wait_ns + phase.shown_ns(*step);
+        verdict.steady_wait_ns = ratio(wait_ns, phase.shown_steps());
+        verdict.steady_step_ns = ratio(steady_ns, phase.shown_steps());
         // What a training that goes on for longer will spend: the steady steps and the
         // begin of each pass, but not the very first one, in which a model is compiled,
         // caches are filled and memory is allocated.
         const BetweenPasses between = measure_between(phase);
-        verdict.wait_share = ratio(loader->steady_ns + between.waits_ns,
-                                   steady_ns + between.waits_ns + between.bodies_ns);
+        const std::int64_t bodies_ns = phase.is_summed() ? 0 : between.bodies_ns;
+        verdict.wait_share =
+            ratio(wait_ns + between.waits_ns, steady_ns + between.waits_ns + bodies_ns);
         verdict.between_passes_ns = ratio(between.waits_ns, between.count);
-        verdict.between_is_most = between.waits_ns > loader->steady_ns;
+        verdict.between_is_most = between.waits_ns > wait_ns;
     }
-    std::int64_t starts_ns = 0;
-    std::int64_t ends_ns = 0;
-    std::int64_t before_ns = 0;
-    for (const EpochStart& start : phase.epoch_starts) {
-        starts_ns += start_ns(start);
-        ends_ns += start.end_ns;
-        before_ns += start.before_wall_ns;
-    }
-    verdict.pass_count = static_cast<std::int64_t>(phase.epoch_starts.size());
+    const std::int64_t starts_ns = sums.before_wall_ns + sums.all_first_waits_ns();
+    verdict.pass_count = sums.passes;
     verdict.pass_start_ns = ratio(starts_ns, verdict.pass_count);
-    verdict.between_share = ratio(starts_ns + ends_ns, time.wall_ns + before_ns);
+    verdict.between_share =
+        ratio(starts_ns + sums.end_ns, time.wall_ns + sums.before_wall_ns);
 }
 
 bool makes_workers_anew(const Report& report, const PhaseReport& phase) {

@@ -1,9 +1,12 @@
 #include "analyzer/analysis/wait_causes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
+#include "analyzer/analysis/loop_parts.hpp"
+#include "analyzer/analysis/stage_tree.hpp"
 #include "analyzer/analysis/stages.hpp"
 #include "analyzer/analysis/sweep.hpp"
 
@@ -29,6 +32,7 @@ class Batches {
             const Process& process = run.processes[p];
             const bool is_worker = process.role == Role::worker;
             for (std::uint32_t t = 0; t < process.tracks.size(); ++t) {
+                are_summed_ |= is_worker && !process.tracks[t].totals.empty();
                 const auto& intervals = process.tracks[t].intervals;
                 for (std::uint32_t i = 0; i < intervals.size(); ++i) {
                     const Interval& interval = intervals[i];
@@ -57,6 +61,9 @@ class Batches {
         return {first, last};
     }
 
+    /// Whether some of what workers did is only summed.
+    bool are_summed() const { return are_summed_; }
+
     const Process& process(const Event& event) const {
         return run_.processes[event.process];
     }
@@ -70,6 +77,7 @@ class Batches {
   private:
     const Run& run_;
     std::vector<Event> events_;
+    bool are_summed_ = false;
 };
 
 struct Cause {
@@ -81,24 +89,70 @@ struct Cause {
 
 using Totals = std::map<Cause, std::int64_t>;
 
+// A stretch that lies in what is only summed: shared out in the end.
+constexpr std::string_view kSummed = "summed";
+
+// The waits of one group.
+struct Waits {
+    Totals main;  // what the waiting threads did
+    /// The rest: of the waits on record, in clusters of neighbours.
+    std::vector<Totals> others{1};
+    std::int64_t summed_ns = 0;  // the rest of those only summed
+};
+
+const Cause kSummedCause{kSummed, -1, -1};
+
 // Cuts the waits of one run into slices.
 class Slicer {
   public:
     explicit Slicer(const Run& run) : run_(run), stages_(run), batches_(run, stages_) {}
 
-    void add_wait(const Track& track, std::uint32_t wait, Totals& totals) {
+    void add_wait(const Track& track, std::uint32_t wait, Waits& waits) {
         const Interval& interval = track.intervals[wait];
         sweep(track, wait + 1, interval.start_ns, interval.end_ns(),
               [&](const Slice& slice) {
                   if (slice.innermost != nullptr) {
-                      totals[{"main", slice.innermost->stage, -1}] += slice.dur_ns();
+                      waits.main[{"main", slice.innermost->stage, -1}] +=
+                          slice.dur_ns();
                   } else {
-                      add_gap(track, interval, slice.start_ns, slice.end_ns, totals);
+                      add_gap(track, interval, slice.start_ns, slice.end_ns,
+                              waits.others.back());
                   }
               });
     }
 
+    /// The waits of a track that are only summed, into those of their groups.
+    void add_sums(const Track& track, const LoopsOfTrack& group_of,
+                  std::vector<Waits>& waits) const {
+        const std::vector<LoopPart> parts = find_loop_parts(track, stages_);
+        std::vector<Waits*> of_node(parts.size(), nullptr);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const IntervalTotal& total = track.totals[i];
+            const auto parent = static_cast<std::size_t>(std::max(total.parent, 0));
+            const auto group = group_of.find(total.iterator);
+            if (parts[i] == LoopPart::wait) {
+                of_node[i] = group == group_of.end() ? nullptr : &waits[group->second];
+            } else if (parts[i] == LoopPart::none && total.parent >= 0) {
+                of_node[i] = of_node[parent];
+            }
+            if (of_node[i] == nullptr) {
+                continue;
+            }
+            rest_of(*of_node[i], parts[i], total) += total.total_ns;
+            if (parts[i] == LoopPart::none) {
+                rest_of(*of_node[i], parts[parent], track.totals[parent]) -=
+                    total.total_ns;
+            }
+        }
+    }
+
   private:
+    static std::int64_t& rest_of(Waits& waits, LoopPart part,
+                                 const IntervalTotal& total) {
+        return part == LoopPart::wait ? waits.summed_ns
+                                      : waits.main[{"main", total.stage, -1}];
+    }
+
     // A stretch in which the waiting thread had nothing to do.
     void add_gap(const Track& waiting, const Interval& wait, std::int64_t from_ns,
                  std::int64_t to_ns, Totals& totals) {
@@ -112,7 +166,7 @@ class Slicer {
             }
         }
         if (fetch == nullptr) {
-            totals[{}] += to_ns - from_ns;
+            totals[batches_.are_summed() ? kSummedCause : Cause()] += to_ns - from_ns;
             return;
         }
         const std::int64_t fetched_ns =
@@ -128,15 +182,15 @@ class Slicer {
         const std::int64_t worker = batches_.process(fetch).worker_id.value_or(-1);
         sweep(track, first_overlapping(track, outermost(track), from_ns), from_ns,
               to_ns, [&](const Slice& slice) {
-                  totals[cause_in_worker(slice, batches_.interval(fetch), worker)] +=
-                      slice.dur_ns();
+                  totals[cause_in_worker(track, slice, batches_.interval(fetch),
+                                         worker)] += slice.dur_ns();
               });
     }
 
-    Cause cause_in_worker(const Slice& slice, const Interval& fetch,
+    Cause cause_in_worker(const Track& track, const Slice& slice, const Interval& fetch,
                           std::int64_t worker) const {
         if (slice.outermost == nullptr) {
-            return {};
+            return track.totals.empty() ? Cause() : kSummedCause;
         }
         const int stage = slice.innermost->stage;
         if (slice.outermost == &fetch) {
@@ -189,8 +243,11 @@ class Slicer {
               to_ns, [&](const Slice& slice) {
                   const bool busy =
                       slice.outermost != nullptr && is(*slice.outermost, stages_.send);
-                  totals[busy ? Cause{"send", slice.innermost->stage, worker}
-                              : Cause{}] += slice.dur_ns();
+                  const bool summed =
+                      slice.outermost == nullptr && !sender.totals.empty();
+                  totals[busy     ? Cause{"send", slice.innermost->stage, worker}
+                         : summed ? kSummedCause
+                                  : Cause()] += slice.dur_ns();
               });
     }
 
@@ -208,11 +265,77 @@ class Slicer {
     std::map<const Track*, std::vector<std::uint32_t>> outermost_;
 };
 
-std::vector<WaitCause> to_rows(const Run& run, const Totals& totals) {
-    std::int64_t all_ns = 0;
+std::int64_t sum_of(const Totals& totals) {
+    std::int64_t sum_ns = 0;
     for (const auto& [cause, total_ns] : totals) {
-        all_ns += total_ns;
+        sum_ns += total_ns;
     }
+    return sum_ns;
+}
+
+// Standard error of the share that `cause` has in all clusters: that of a ratio of two
+// sums. Cochran, "Sampling Techniques", 3rd edition, 1977, section 6.4.
+std::optional<double> share_error(const std::vector<Totals>& clusters,
+                                  const Cause& cause, double share,
+                                  std::int64_t all_ns) {
+    if (clusters.size() < 2 || all_ns <= 0) {
+        return std::nullopt;
+    }
+    double squares = 0;
+    for (const Totals& cluster : clusters) {
+        const auto own = cluster.find(cause);
+        const double deviation =
+            (own == cluster.end() ? 0 : static_cast<double>(own->second)) -
+            share * static_cast<double>(sum_of(cluster));
+        squares += deviation * deviation;
+    }
+    const auto count = static_cast<double>(clusters.size());
+    return std::sqrt(squares * count / (count - 1)) / static_cast<double>(all_ns);
+}
+
+// All waits of a group by cause, and the errors of the shares of those estimated.
+struct Estimate {
+    Totals totals;
+    std::map<Cause, double> share_errors;
+};
+
+// Shares out what lies in what is only summed as the rest of what is on record.
+Estimate estimate(Waits waits) {
+    Estimate result;
+    std::int64_t to_share_ns = waits.summed_ns;
+    Totals known;
+    for (Totals& cluster : waits.others) {
+        if (const auto summed = cluster.find(kSummedCause); summed != cluster.end()) {
+            to_share_ns += summed->second;
+            cluster.erase(summed);
+        }
+        for (const auto& [cause, total_ns] : cluster) {
+            known[cause] += total_ns;
+        }
+    }
+    result.totals = std::move(waits.main);
+    const std::int64_t known_ns = sum_of(known);
+    const std::int64_t all_ns = sum_of(result.totals) + known_ns + to_share_ns;
+    std::int64_t left_ns = to_share_ns;
+    for (const auto& [cause, total_ns] : known) {
+        const double share = share_of(total_ns, known_ns);
+        const auto more_ns = static_cast<std::int64_t>(
+            std::llround(share * static_cast<double>(to_share_ns)));
+        result.totals[cause] += total_ns + more_ns;
+        left_ns -= more_ns;
+        if (to_share_ns > 0) {
+            if (const auto error = share_error(waits.others, cause, share, known_ns)) {
+                result.share_errors[cause] = *error * share_of(to_share_ns, all_ns);
+            }
+        }
+    }
+    result.totals[{}] += left_ns;  // so that the table closes
+    return result;
+}
+
+std::vector<WaitCause> to_rows(const Run& run, const Estimate& estimate) {
+    const Totals& totals = estimate.totals;
+    const std::int64_t all_ns = sum_of(totals);
     std::vector<WaitCause> rows;
     for (const auto& [cause, total_ns] : totals) {
         const bool is_rest = cause.name == kUnattributed;
@@ -227,9 +350,11 @@ std::vector<WaitCause> to_rows(const Run& run, const Totals& totals) {
             row.worker = cause.worker;
         }
         row.total_ns = total_ns;
-        row.share = all_ns > 0
-                        ? static_cast<double>(total_ns) / static_cast<double>(all_ns)
-                        : 0;
+        row.share = share_of(total_ns, all_ns);
+        if (const auto error = estimate.share_errors.find(cause);
+            error != estimate.share_errors.end()) {
+            row.share_error = error->second;
+        }
         rows.push_back(std::move(row));
     }
     std::stable_sort(rows.begin(), rows.end(),
@@ -247,22 +372,29 @@ std::vector<std::vector<WaitCause>> find_wait_causes(const Run& run,
                                                      std::span<const Pass> passes,
                                                      const PhaseGroups& groups) {
     Slicer slicer(run);
-    std::vector<std::vector<WaitCause>> all;
-    for (const PhaseGroup& group : groups.groups) {
-        Totals totals;
-        for (const std::size_t p : group.passes) {
+    std::vector<Waits> waits(groups.groups.size());
+    for (std::size_t g = 0; g < waits.size(); ++g) {
+        for (const std::size_t p : groups.groups[g].passes) {
             const Pass& pass = passes[p];
             const Track& track = run.processes[pass.process].tracks[pass.track];
             for (const Turn& turn : pass.turns) {
+                if (turn.follows_gap && !waits[g].others.back().empty()) {
+                    waits[g].others.emplace_back();
+                }
                 for (const std::uint32_t wait : turn.waits) {
-                    slicer.add_wait(track, wait, totals);
+                    slicer.add_wait(track, wait, waits[g]);
                 }
             }
         }
-        if (!group.passes.empty()) {
-            totals[{}] += 0;  // the table is closed even where all is explained
-        }
-        all.push_back(to_rows(run, totals));
+    }
+    for (const auto& [key, loops] : find_loop_groups(passes, groups)) {
+        slicer.add_sums(run.processes[key.first].tracks[key.second], loops, waits);
+    }
+    std::vector<std::vector<WaitCause>> all;
+    for (std::size_t g = 0; g < waits.size(); ++g) {
+        const bool has_waits = !groups.groups[g].passes.empty();
+        all.push_back(has_waits ? to_rows(run, estimate(std::move(waits[g])))
+                                : std::vector<WaitCause>());
     }
     return all;
 }

@@ -29,13 +29,18 @@ struct WaitCause {
     std::optional<std::int64_t> worker;
     std::int64_t total_ns = 0;
     double share = 0;  // of all waits of the group
+    /// Standard error of `share`, where some waits are only summed and there is enough
+    /// to tell it from.
+    std::optional<double> share_error;
 };
 
 /// The causes of each group's waits, greatest first and `unattributed` last, in the
 /// order of `groups`; those of one group add up to its waits to the nanosecond.
 ///
 /// What the waiting thread did comes first; the rest of a wait goes by where the batch
-/// was and, before its fetch, by what its worker did. Pure; O(n log n).
+/// was and, before its fetch, by what its worker did. Where waits are only summed, what
+/// the waiting thread did in them is known; the rest is shared out as in the waits on
+/// record. Pure; O(n log n).
 std::vector<std::vector<WaitCause>> find_wait_causes(const Run& run,
                                                      std::span<const Pass> passes,
                                                      const PhaseGroups& groups);

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "analyzer/analysis/stage_tree.hpp"
 #include "analyzer/analysis/stages.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -32,6 +33,9 @@ std::int64_t last_sign_of_life(const Process& process) {
         for (const Interval& open : track.open) {
             last = std::max(last, open.start_ns);
         }
+        for (const IntervalTotal& total : track.totals) {
+            last = std::max(last, total.calls > 0 ? total.last_ns : last);
+        }
     }
     return last;
 }
@@ -50,6 +54,10 @@ class LifeMeter {
             return;
         }
         const Track& track = worker.tracks[static_cast<std::size_t>(index)];
+        if (!track.totals.empty()) {
+            add_with_sums(worker, track);
+            return;
+        }
         const std::vector<std::int32_t> passes = passes_served(track);
         std::int64_t at_ns = worker.started_ns;
         WorkerTime* current = nullptr;
@@ -66,7 +74,7 @@ class LifeMeter {
                 seen.push_back(current);
                 current->lives += 1;
             }
-            add_interval(*current, interval);
+            add_stage(*current, interval.stage, 1, interval.dur_ns);
             // a gap belongs to what comes after it
             const std::int64_t gap_ns =
                 std::max<std::int64_t>(0, interval.start_ns - at_ns);
@@ -93,6 +101,46 @@ class LifeMeter {
     }
 
   private:
+    // Where some intervals are only summed it is not known where the gaps lie: what is
+    // left of the life is shared out by what is known to be spent on each group.
+    void add_with_sums(const Process& worker, const Track& track) {
+        std::map<WorkerTime*, std::int64_t> known_ns;
+        const auto add = [&](std::int32_t pass, int stage, std::int64_t calls,
+                             std::int64_t total_ns) {
+            if (WorkerTime* time = time_of(worker, pass)) {
+                add_stage(*time, stage, calls, total_ns);
+                known_ns[time] += total_ns;
+            }
+        };
+        const std::vector<std::int32_t> passes = passes_served(track);
+        std::size_t position = 0;
+        for_each_outermost(track, [&](const Interval& interval) {
+            add(passes[position++], interval.stage, 1, interval.dur_ns);
+        });
+        for (const IntervalTotal& total : track.totals) {
+            if (total.parent < 0) {
+                add(pass_served(track, total), total.stage, total.calls,
+                    total.total_ns);
+            }
+        }
+        std::int64_t all_known_ns = 0;
+        for (const auto& [time, ns] : known_ns) {
+            all_known_ns += ns;
+        }
+        std::int64_t rest_ns = std::max<std::int64_t>(
+            0, last_sign_of_life(worker) - worker.started_ns - all_known_ns);
+        for (const auto& [time, ns] : known_ns) {
+            const auto share_ns = static_cast<std::int64_t>(
+                share_of(ns, all_known_ns) * static_cast<double>(rest_ns));
+            all_known_ns -= ns;
+            const std::int64_t own_ns = all_known_ns > 0 ? share_ns : rest_ns;
+            rest_ns -= own_ns;
+            time->lives += 1;
+            time->unattributed_ns += own_ns;
+            time->life_ns += ns + own_ns;
+        }
+    }
+
     WorkerTime* time_of(const Process& worker, std::int32_t iterator) {
         if (iterator < 0) {
             return nullptr;
@@ -109,16 +157,17 @@ class LifeMeter {
         return &time;
     }
 
-    void add_interval(WorkerTime& time, const Interval& interval) const {
-        if (is(interval, stages_.fetch)) {
-            time.busy_ns += interval.dur_ns;
-            time.batches += 1;
-        } else if (is(interval, stages_.worker_idle)) {
-            time.idle_ns += interval.dur_ns;
-        } else if (is(interval, stages_.worker_start)) {
-            time.start_ns += interval.dur_ns;
+    void add_stage(WorkerTime& time, int stage, std::int64_t calls,
+                   std::int64_t total_ns) const {
+        if (stage == stages_.fetch) {
+            time.busy_ns += total_ns;
+            time.batches += calls;
+        } else if (stage == stages_.worker_idle) {
+            time.idle_ns += total_ns;
+        } else if (stage == stages_.worker_start) {
+            time.start_ns += total_ns;
         } else {
-            time.unattributed_ns += interval.dur_ns;
+            time.unattributed_ns += total_ns;
         }
     }
 
@@ -132,15 +181,32 @@ class LifeMeter {
 
 std::int32_t fetching_track(const Run& run, const Process& worker) {
     const StageNumbers stages(run);
+    const auto tells = [&](const auto& part) {
+        return part.stage == stages.fetch || part.stage == stages.worker_idle ||
+               part.stage == stages.worker_start;
+    };
     for (std::size_t t = 0; t < worker.tracks.size(); ++t) {
-        for (const Interval& interval : worker.tracks[t].intervals) {
-            if (is(interval, stages.fetch) || is(interval, stages.worker_idle) ||
-                is(interval, stages.worker_start)) {
-                return static_cast<std::int32_t>(t);
-            }
+        const Track& track = worker.tracks[t];
+        if (std::any_of(track.intervals.begin(), track.intervals.end(), tells) ||
+            std::any_of(track.totals.begin(), track.totals.end(), tells)) {
+            return static_cast<std::int32_t>(t);
         }
     }
     return -1;
+}
+
+std::int32_t pass_served(const Track& track, const IntervalTotal& total) {
+    const auto is_known = [](const auto& part) { return part.iterator >= 0; };
+    if (is_known(total)) {
+        return total.iterator;
+    }
+    const auto known = std::find_if(track.totals.begin(), track.totals.end(), is_known);
+    if (known != track.totals.end()) {
+        return known->iterator;
+    }
+    const auto kept =
+        std::find_if(track.intervals.begin(), track.intervals.end(), is_known);
+    return kept == track.intervals.end() ? -1 : kept->iterator;
 }
 
 std::vector<std::int32_t> passes_served(const Track& track) {

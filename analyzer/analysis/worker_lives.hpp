@@ -33,6 +33,10 @@ std::int32_t fetching_track(const Run& run, const Process& worker);
 /// last. In the order of the outermost intervals; index into Run::iterators or -1.
 std::vector<std::int32_t> passes_served(const Track& track);
 
+/// The same of an outermost node of its totals: its own, else any that the track
+/// serves.
+std::int32_t pass_served(const Track& track, const IntervalTotal& total);
+
 /// The workers of each group, in the order of `groups`; each list by rank, loader,
 /// worker.
 std::vector<std::vector<WorkerTime>> measure_workers(const Run& run,

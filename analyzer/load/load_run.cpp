@@ -19,6 +19,7 @@
 #include "analyzer/load/open_files.hpp"
 #include "analyzer/load/select.hpp"
 #include "analyzer/load/source.hpp"
+#include "analyzer/load/totals.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -56,13 +57,15 @@ class IntervalLoader {
             if (ids.track_targets.empty()) {
                 return;
             }
-            if (!large) {
-                read_intervals(file, ids, assembled_.run, problems);
-            } else if (is_large(file)) {
-                read_intervals_in_parallel(file, ids, assembled_.run, problems);
-            } else {
+            if (large && !is_large(file)) {
                 small_.push_back(i);
                 return;
+            }
+            read_totals(file, ids, assembled_.run, problems);
+            if (large) {
+                read_intervals_in_parallel(file, ids, assembled_.run, problems);
+            } else {
+                read_intervals(file, ids, assembled_.run, problems);
             }
         } catch (const Error& error) {
             damage = error.what();
@@ -129,9 +132,10 @@ void warn_about_thinning(const Run& run, std::vector<Warning>& warnings) {
     if (one_in > 1) {
         warnings.push_back(
             {"thinned",
-             fmt::format("the run passed METATRAIN_TIMING_MAX_SIZE: about 1 in "
-                         "{} of its batches is kept one by one, and is what is "
-                         "shown; v_stage_summary has the exact sums of all",
+             fmt::format("the run passed METATRAIN_TIMING_MAX_SIZE: about 1 in {} of "
+                         "its batches is on record one by one, and what is said of "
+                         "single ones (medians, percentiles, steady steps, some causes "
+                         "of waits) is of these; counts and totals are of all",
                          one_in)});
     }
 }

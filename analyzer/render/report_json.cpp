@@ -63,7 +63,8 @@ Json causes_json(const std::vector<WaitCause>& causes) {
                         {"stage", text_or_null(cause.stage)},
                         {"worker", or_null(cause.worker)},
                         {"total_s", seconds(cause.total_ns)},
-                        {"share", number(cause.share)}});
+                        {"share", number(cause.share)},
+                        {"share_error", or_null(cause.share_error)}});
     }
     return list;
 }
@@ -123,10 +124,12 @@ Json counters_json(const std::vector<CounterRate>& counters) {
 Json epoch_starts_json(const std::vector<EpochStart>& starts) {
     Json list = Json::array();
     for (const EpochStart& start : starts) {
-        list.push_back({{"rank", start.rank},
-                        {"epoch", start.epoch},
-                        {"worker_start_s", seconds(start.worker_start_ns)},
-                        {"first_wait_s", seconds(start.first_wait_ns)}});
+        list.push_back(
+            {{"rank", start.rank},
+             {"epoch", start.epoch},
+             {"worker_start_s", seconds(start.worker_start_ns)},
+             {"first_wait_s", start.first_wait_ns ? Json(seconds(*start.first_wait_ns))
+                                                  : Json(nullptr)}});
     }
     return list;
 }
@@ -141,6 +144,7 @@ Json phase_json(const Report& report, const PhaseReport& phase) {
             {"steps", steps.steps},
             {"micro_steps", steps.micro_steps},
             {"partial_steps", steps.partial_steps},
+            {"summed_turns", steps.summed_turns},
             {"wall_s", seconds(phase.time.wall_ns)},
             {"steady_from_step", or_null(steps.steady_from_step)},
             {"steady_steps", steps.steady_steps},

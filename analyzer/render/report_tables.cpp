@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -105,9 +106,10 @@ bool shows_parts_of_wait(const PhaseReport& phase) {
 class StepTable {
   public:
     StepTable(const PhaseReport& phase, bool verbose)
-        : phase_(phase), verbose_(verbose), steps_(phase.steps.steady_steps) {
+        : phase_(phase), verbose_(verbose), steps_(phase.shown_steps()) {
         for (const StageRow& row : phase.time.main) {
-            whole_ns_ += row.level == 0 && row.stage != "outside" ? row.steady_ns : 0;
+            whole_ns_ +=
+                row.level == 0 && row.stage != "outside" ? phase.shown_ns(row) : 0;
         }
     }
 
@@ -128,9 +130,11 @@ class StepTable {
             } else if (is_hidden(row, inside_wait)) {
                 continue;
             }
-            const auto call = once_per(steps_, row.steady_calls, row.steady_call);
-            table.add_row({label(row), time.cell(ratio(row.steady_ns, steps_)),
-                           share_cell(ratio(row.steady_ns, whole_ns_)),
+            const std::int64_t ns = phase_.shown_ns(row);
+            const auto call =
+                once_per(steps_, phase_.shown_calls(row), row.steady_call);
+            table.add_row({label(row), time.cell(ratio(ns, steps_)),
+                           share_cell(ratio(ns, whole_ns_)),
                            cell_or_blank(time, median(call)),
                            call ? time.cell(call->p95_ns) : ""});
         }
@@ -161,7 +165,7 @@ class StepTable {
             return true;
         }
         const bool is_inner_rest = row.stage == kUnattributed && row.level > 1;
-        return is_inner_rest && ratio(row.steady_ns, whole_ns_) < kShownRest;
+        return is_inner_rest && ratio(phase_.shown_ns(row), whole_ns_) < kShownRest;
     }
 
     const PhaseReport& phase_;
@@ -280,7 +284,7 @@ std::string cause_label(const WaitCause& cause) {
 }  // namespace
 
 std::optional<Table> step_table(const PhaseReport& phase, bool verbose) {
-    if (phase.steps.steady_steps == 0) {
+    if (phase.shown_steps() == 0) {
         return std::nullopt;
     }
     return StepTable(phase, verbose).make();
@@ -291,11 +295,9 @@ std::optional<Table> phase_time_table(const PhaseReport& phase) {
     for (const StageRow& row : phase.time.main) {
         steady_ns += row.level == 0 ? row.steady_ns : 0;
     }
+    const EpochStartSums sums = sum_up(phase.epoch_starts);
     // First waits are steady only where every step begins an epoch.
-    std::int64_t first_ns = 0;
-    for (const EpochStart& start : phase.epoch_starts) {
-        first_ns += start.first_wait_ns;
-    }
+    std::int64_t first_ns = sums.known_passes == sums.passes ? sums.first_wait_ns : 0;
     const std::int64_t turns_ns = phase.time.loader_ns + phase.time.step_ns;
     if (steady_ns + first_ns > turns_ns) {
         first_ns = 0;
@@ -306,12 +308,18 @@ std::optional<Table> phase_time_table(const PhaseReport& phase) {
     const auto add = [&](const std::string& what, std::int64_t ns) {
         table.add_row({what, time.cell(ns), share_cell(ratio(ns, phase.time.wall_ns))});
     };
-    add(fmt::format("steady steps ({})", phase.steps.steady_steps), steady_ns);
-    if (first_ns > 0) {
-        add(fmt::format("waits for first batches ({})", phase.epoch_starts.size()),
-            first_ns);
+    if (phase.is_summed()) {
+        steady_ns = turns_ns - first_ns;
+        add(fmt::format("steps ({})", phase.steps.all_steps), steady_ns);
+    } else {
+        add(fmt::format("steady steps ({})", phase.steps.steady_steps), steady_ns);
     }
-    add("first steps, not steady yet", turns_ns - steady_ns - first_ns);
+    if (first_ns > 0) {
+        add(fmt::format("waits for first batches ({})", sums.passes), first_ns);
+    }
+    if (!phase.is_summed()) {
+        add("first steps, not steady yet", turns_ns - steady_ns - first_ns);
+    }
     if (ends_ns > 0) {
         add("ends of epochs", ends_ns);
     }
@@ -325,25 +333,23 @@ namespace {
 
 // Whether passes begin much slower than they go on, and it matters.
 bool starts_count(const PhaseReport& phase, std::int64_t starts_ns) {
-    std::int64_t first_ns = 0;
-    for (const EpochStart& start : phase.epoch_starts) {
-        first_ns += start.first_wait_ns;
-    }
-    const auto passes = static_cast<std::int64_t>(phase.epoch_starts.size());
-    const std::int64_t others = phase.steps.micro_steps * phase.rank_count - passes;
+    const EpochStartSums sums = sum_up(phase.epoch_starts);
+    const std::int64_t others =
+        phase.steps.micro_steps * phase.rank_count - sums.passes;
     return others > 0 && ratio(starts_ns, phase.time.wall_ns) >= kEpochStartsCount &&
-           ratio(starts_ns, passes) >=
-               2 * ratio(phase.time.loader_ns - first_ns, others);
+           ratio(starts_ns, sums.passes) >=
+               2 * ratio(phase.time.loader_ns - sums.all_first_waits_ns(), others);
 }
 
 }  // namespace
 
 std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
-    std::int64_t sum_ns = 0;
+    const EpochStartSums sums = sum_up(phase.epoch_starts);
+    const std::int64_t sum_ns = sums.worker_start_ns + sums.all_first_waits_ns();
     double greatest_ns = 0;
     for (const EpochStart& start : phase.epoch_starts) {
-        const std::int64_t both_ns = start.worker_start_ns + start.first_wait_ns;
-        sum_ns += both_ns;
+        const std::int64_t both_ns =
+            start.worker_start_ns + start.first_wait_ns.value_or(0);
         greatest_ns = std::max(greatest_ns, static_cast<double>(both_ns));
     }
     if (sum_ns == 0 || (!verbose && !starts_count(phase, sum_ns))) {
@@ -362,18 +368,14 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
         const std::string rank = several ? std::to_string(start.rank) + ", " : "";
         table.add_row({rank + std::to_string(start.epoch),
                        time.cell(start.worker_start_ns),
-                       time.cell(start.first_wait_ns)});
+                       start.first_wait_ns ? time.cell(*start.first_wait_ns) : ""});
     }
-    std::int64_t made_ns = 0;
-    std::int64_t waited_ns = 0;
-    for (const EpochStart& start : phase.epoch_starts) {
-        made_ns += start.worker_start_ns;
-        waited_ns += start.first_wait_ns;
-    }
-    const auto count = static_cast<std::int64_t>(phase.epoch_starts.size());
     table.add_rule();
-    table.add_row({fmt::format("mean of {}", count), time.cell(ratio(made_ns, count)),
-                   time.cell(ratio(waited_ns, count))});
+    table.add_row({fmt::format("mean of {}", sums.passes),
+                   time.cell(ratio(sums.worker_start_ns, sums.passes)),
+                   sums.known_passes == 0
+                       ? ""
+                       : time.cell(ratio(sums.first_wait_ns, sums.known_passes))});
     return table;
 }
 
@@ -404,6 +406,21 @@ std::optional<Table> thread_table(const PhaseReport& phase) {
         }
     }
     return table.row_count() == 0 ? std::nullopt : std::optional<Table>(table);
+}
+
+// Errors of one cause in several workers are taken to be independent.
+std::optional<double> greatest_share_error(const PhaseReport& phase) {
+    std::map<std::string, double> squares;
+    for (const WaitCause& cause : phase.wait_causes) {
+        if (cause.share_error) {
+            squares[cause_label(cause)] += *cause.share_error * *cause.share_error;
+        }
+    }
+    std::optional<double> greatest;
+    for (const auto& [label, square] : squares) {
+        greatest = std::max(greatest.value_or(0), std::sqrt(square));
+    }
+    return greatest;
 }
 
 std::optional<Table> wait_cause_table(const PhaseReport& phase, bool verbose) {

@@ -27,6 +27,9 @@ std::optional<Table> worker_stage_table(const PhaseReport& phase, bool verbose);
 std::optional<Table> thread_table(const PhaseReport& phase);
 
 /// What was going on while the training process waited.
+/// The greatest standard error of the shares in `wait_cause_table()`; nothing where
+/// none is known.
+std::optional<double> greatest_share_error(const PhaseReport& phase);
 std::optional<Table> wait_cause_table(const PhaseReport& phase, bool verbose);
 
 /// Each worker and the shares of its life.

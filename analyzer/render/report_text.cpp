@@ -14,6 +14,7 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 constexpr std::size_t kShownWorkers = 8;  // without --verbose
+constexpr std::string_view kOnRecord = "on record one by one";
 
 // `text` in lines of at most `width` columns, broken at spaces.
 std::string wrapped(const std::string& text, std::size_t width) {
@@ -108,7 +109,7 @@ class TextReport {
         section(is_train ? "WHERE A TRAINING STEP GOES"
                          : fmt::format("WHERE A STEP OF \"{}\" GOES", name),
                 step_table(phase, view_.verbose), steps_line(phase));
-        if (phase.steps.steady_steps == 0) {
+        if (phase.shown_steps() == 0) {
             paragraph(steps_line(phase));
         }
         section("INSIDE THE WORKERS", worker_stage_table(phase, view_.verbose),
@@ -142,7 +143,10 @@ class TextReport {
                 fmt::format(" on each of {}", format_count(phase.rank_count, "rank"));
         }
         line += fmt::format(", {}", format_count(steps.epochs, "epoch"));
-        if (steps.steady_from_step) {
+        if (phase.is_summed()) {
+            line += fmt::format("; shown: all, median and p95 of the {} {}",
+                                steps.steady_steps, kOnRecord);
+        } else if (steps.steady_from_step) {
             line += fmt::format("; shown: {} steady ones from step {} on",
                                 steps.steady_steps, *steps.steady_from_step);
         } else if (!steps.settled) {
@@ -169,13 +173,21 @@ class TextReport {
     }
 
     static std::string wait_line(const PhaseReport& phase) {
-        return fmt::format(
-            "exposed wait, all steps: {}, {} of the time",
-            format_duration(static_cast<double>(phase.time.loader_ns)),
-            format_share(phase.time.wall_ns > 0
-                             ? static_cast<double>(phase.time.loader_ns) /
-                                   static_cast<double>(phase.time.wall_ns)
-                             : 0));
+        std::string line =
+            fmt::format("exposed wait, all steps: {}, {} of the time",
+                        format_duration(static_cast<double>(phase.time.loader_ns)),
+                        format_share(phase.time.wall_ns > 0
+                                         ? static_cast<double>(phase.time.loader_ns) /
+                                               static_cast<double>(phase.time.wall_ns)
+                                         : 0));
+        if (phase.is_summed()) {
+            line += fmt::format("; estimated from the waits {}", kOnRecord);
+            if (const auto error = greatest_share_error(phase)) {
+                line += fmt::format(", shares to {} % (standard error)",
+                                    format_fixed(std::max(*error * 100, 0.1), 1));
+            }
+        }
+        return line;
     }
 
     std::string time_line(const PhaseReport& phase) const {

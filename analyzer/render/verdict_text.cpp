@@ -83,7 +83,7 @@ class Sentences {
     }
 
     std::string dearest_of_body() const {
-        if (!verdict_.compute || phase_.steps.steady_steps == 0) {
+        if (!verdict_.compute || phase_.shown_steps() == 0) {
             return " What the loop's body does is not on record.";
         }
         const Leaf& leaf = *verdict_.compute;

@@ -34,8 +34,8 @@ TEST(Loops, ATurnIsTheWaitAndTheBodyThatFollows) {
     ASSERT_THAT(passes[0].turns, SizeIs(2));
     EXPECT_EQ(passes[0].turns[0].wait_ns, 10 * kMs);
     EXPECT_EQ(passes[0].turns[0].body_ns, 30 * kMs);
-    EXPECT_TRUE(passes[0].turns[0].has_optimizer);
-    EXPECT_FALSE(passes[0].turns[1].has_optimizer);
+    EXPECT_TRUE(passes[0].turns[0].has_optimizer());
+    EXPECT_FALSE(passes[0].turns[1].has_optimizer());
     EXPECT_EQ(passes[0].turns[1].step, 1);
     EXPECT_FALSE(passes[0].turns[1].partial);
 }
@@ -79,8 +79,8 @@ TEST(Loops, ALoopInABodyIsAPassOfItsOwn) {
     EXPECT_THAT(passes[0].turns, SizeIs(2));
     EXPECT_EQ(passes[1].phase, "evaluation");
     ASSERT_THAT(passes[1].turns, SizeIs(1));
-    EXPECT_FALSE(passes[1].turns[0].has_optimizer);
-    EXPECT_TRUE(passes[0].turns[0].has_optimizer);
+    EXPECT_FALSE(passes[1].turns[0].has_optimizer());
+    EXPECT_TRUE(passes[0].turns[0].has_optimizer());
 }
 
 TEST(Loops, LoadersThatTakeTurnsInOneLoopAreOnePass) {

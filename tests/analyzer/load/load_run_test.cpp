@@ -297,7 +297,10 @@ TEST(LoadRun, ARunThatPassedItsSizeLimitSaysSo) {
         run.warnings,
         ElementsAre(warning("thinned",
                             "the run passed METATRAIN_TIMING_MAX_SIZE: about 1 in "
-                            "16 of its batches")));
+                            "16 of its batches is on record one by one, and what is "
+                            "said of single ones (medians, percentiles, steady steps, "
+                            "some causes of waits) is of these; counts and totals are "
+                            "of all")));
 }
 
 TEST(LoadRun, AWorkerOfTwoLoadersWithTheSameNumbersStaysWithItsOwner) {

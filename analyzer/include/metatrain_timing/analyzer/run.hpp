@@ -42,6 +42,27 @@ struct Counter {
     std::uint16_t name = 0;  // index into Run::counter_names
 };
 
+/// Sums of intervals that are not on record one by one: the run passed its size limit,
+/// or a buffer was full. Exact; see the table `interval_total`.
+struct IntervalTotal {
+    std::int32_t parent = -1;    // index into Track::totals, below its own; -1: none
+    std::int32_t iterator = -1;  // index into Run::iterators, -1: none
+    std::uint16_t stage = 0;     // index into Run::stages
+    std::int64_t calls = 0;      // 0: only parts of theirs are here
+    std::int64_t total_ns = 0;
+    std::int64_t cpu_ns = -1;  // -1: not measured
+    std::int64_t cpu_wall_ns = 0;
+    std::int64_t first_ns = 0;  // begin of the first, where there are calls
+    std::int64_t last_ns = 0;   // end of the last
+};
+
+/// Sums of counted values that are not on record one by one.
+struct CounterTotal {
+    std::int32_t iterator = -1;  // index into Run::iterators, -1: none
+    std::uint16_t name = 0;      // index into Run::counter_names
+    double value = 0;
+};
+
 /// A thread of a process. `intervals` are sorted by start_ns, a parent before its
 /// children, and nest properly; load/ checks it.
 struct Track {
@@ -53,6 +74,8 @@ struct Track {
         cpu_ns;                  // parallel to intervals, -1: not measured; or empty
     std::vector<Interval> open;  // still open at the end: dur_ns is 0
     std::vector<Counter> counters;
+    std::vector<IntervalTotal> totals;  // a tree; no two nodes are the same
+    std::vector<CounterTotal> counter_totals;
 };
 
 enum class Role : std::uint8_t { main, worker, child };
