@@ -111,7 +111,7 @@ double seconds_since(Clock::time_point start) {
 }
 
 nlohmann::json run(const Arguments& arguments) {
-    mt::start({.database = arguments.database});
+    mt::start({.database = arguments.database, .max_size_bytes = 0});
     const std::int64_t loader = mt::define_loader({.name = "train"});
     const std::int64_t iterator = mt::define_iterator(loader, 0);
     {

@@ -40,7 +40,7 @@ Options options_from_environment() noexcept {
             } else if (*text != '\0') {
                 note_problem("max_size",
                              fmt::format("METATRAIN_TIMING_MAX_SIZE={}: no size like "
-                                         "'500 MB'; there is no limit",
+                                         "'500 MB'; the limit is 2 GiB",
                                          text));
             }
         }

@@ -68,9 +68,11 @@ nb::object from_path(const std::filesystem::path& path) {
 
 bool start(const nb::object& database, const std::string& command,
            bool continues_previous) {
-    return mt::start({.database = to_path(database),
-                      .command = command,
-                      .continues_previous = continues_previous});
+    mt::Options options = mt::options_from_environment();
+    options.database = to_path(database);
+    options.command = command;
+    options.continues_previous = continues_previous;
+    return mt::start(options);
 }
 
 nb::dict fix_identity() {

@@ -22,7 +22,7 @@ struct Options {
     /// METATRAIN_TIMING_MAX_SIZE: bytes that the files of a run may take, 0: any
     /// number. Beyond, some batches and steps are kept one by one, of the others only
     /// exact sums.
-    std::int64_t max_size_bytes = 0;
+    std::int64_t max_size_bytes = std::int64_t{2} << 30;
 };
 
 /// Which process this is; see the table `process` of the schema.
