@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -82,6 +83,20 @@ TEST(ParseSize, KnowsTheUsualUnits) {
     for (const char* text : {"", "MB", "-1", "1 XB", "1e30", "nan", "1MB/s"}) {
         EXPECT_FALSE(parse_size(text)) << text;
     }
+}
+
+TEST(SizeLimit, IsReachedAnewOnlyIfTheFileGoesOnGrowingWhileRoomIsMade) {
+    const test::TempFolder folder;
+    const fs::path database = folder / "run.db";
+    std::ofstream(database) << std::string(900, 'x');
+    detail::SizeLimit limit(database, 1000, 0);
+    EXPECT_FALSE(limit.is_reached(900, 900, false));
+    EXPECT_TRUE(limit.is_reached(960, 960, false));
+    EXPECT_FALSE(limit.is_reached(979, 979, true));
+    EXPECT_TRUE(limit.is_reached(981, 981, true));
+    EXPECT_FALSE(limit.is_reached(999, 999, true));
+    EXPECT_FALSE(limit.is_reached(990, 200, false));  // there is room in it
+    EXPECT_TRUE(limit.is_reached(990, 970, false));
 }
 
 class ThinningTest : public testing::Test {

@@ -320,7 +320,8 @@ bool Drain::write(bool last) {
 void Drain::keep_within_limit(const std::vector<Harvest>& harvests, bool last) {
     RunFile& file = *owned_.file;
     const RunFile::Size size = file.size();
-    if (!last && size_limit_.is_reached(size.whole, size.used)) {
+    if (!last && size_limit_.is_reached(size.whole, size.used,
+                                        walk_is_due_ || file.is_thinning_written())) {
         file.thin_more();
         source_.definitions.set_fact("thinning.keeps_one_in",
                                      std::to_string(file.keeps_one_in()));

@@ -20,6 +20,8 @@ constexpr std::int64_t kLookPeriodNs = 1'000'000'000;
 constexpr double kEarly = 0.95;
 // A file with more free pages than that has room without growing.
 constexpr double kFull = 0.97;
+// Of the limit: more than a file grows by while room is made in it.
+constexpr double kGrowth = 0.02;
 
 struct Unit {
     std::string_view name;
@@ -92,7 +94,13 @@ FilesOnDisk measure_files(const fs::path& database) noexcept {
     return found;
 }
 
-bool SizeLimit::is_reached(std::int64_t own_bytes, std::int64_t used_bytes) noexcept {
+bool SizeLimit::is_reached(std::int64_t own_bytes, std::int64_t used_bytes,
+                           bool gives_way) noexcept {
+    const auto limit = static_cast<double>(limit_bytes_);
+    if (gives_way &&
+        static_cast<double>(own_bytes - own_when_reached_) < kGrowth * limit) {
+        return false;
+    }
     const std::int64_t now = monotonic_ns();
     if (now >= next_look_ns_) {
         seen_ = measure_files(database_);
@@ -103,8 +111,13 @@ bool SizeLimit::is_reached(std::int64_t own_bytes, std::int64_t used_bytes) noex
     const auto run_bytes = static_cast<double>(all_bytes - before_bytes_);
     const bool has_no_room =
         static_cast<double>(used_bytes) > kFull * static_cast<double>(own_bytes);
-    return run_bytes >= kEarly * static_cast<double>(limit_bytes_) && has_no_room &&
-           2 * own_bytes * std::max<std::int64_t>(seen_.count, 1) >= all_bytes;
+    const bool reached =
+        run_bytes >= kEarly * limit && has_no_room &&
+        2 * own_bytes * std::max<std::int64_t>(seen_.count, 1) >= all_bytes;
+    if (reached) {
+        own_when_reached_ = own_bytes;
+    }
+    return reached;
 }
 
 }  // namespace metatrain_timing::detail

@@ -34,8 +34,11 @@ class SizeLimit {
     bool is_set() const noexcept { return limit_bytes_ > 0; }
 
     /// Where the limit is set. `own_bytes`: of this process's file now, `used_bytes` of
-    /// it hold something. Others' files are looked at once a second.
-    bool is_reached(std::int64_t own_bytes, std::int64_t used_bytes) noexcept;
+    /// it hold something. `gives_way`: what was done when it was reached has not made
+    /// its room yet; it is reached anew only if the file goes on growing. Others' files
+    /// are looked at once a second.
+    bool is_reached(std::int64_t own_bytes, std::int64_t used_bytes,
+                    bool gives_way) noexcept;
 
   private:
     std::filesystem::path database_;
@@ -44,6 +47,7 @@ class SizeLimit {
     std::int64_t next_look_ns_ = 0;
     FilesOnDisk seen_;
     std::int64_t own_when_seen_ = 0;
+    std::int64_t own_when_reached_ = 0;
 };
 
 }  // namespace metatrain_timing::detail
