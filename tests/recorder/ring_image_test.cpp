@@ -34,8 +34,10 @@ void write_file(const fs::path& path, const std::string& text) {
 
 class RingImageTest : public testing::Test {
   protected:
-    // The ring file of a process that recorded two intervals and was killed.
+    // The ring file of a process that recorded two intervals and was killed; in a
+    // folder of its own, as any start removes what nobody can need from the common one.
     void SetUp() override {
+        setenv("METATRAIN_TIMING_RING_DIR", (folder_ / "rings").c_str(), 1);
         const auto victim = test::in_child([this] {
             start({.database = database()});
             {
@@ -52,7 +54,7 @@ class RingImageTest : public testing::Test {
         ASSERT_EQ(rings.size(), 1U);
         path_ = rings.front();
     }
-    void TearDown() override { fs::remove(path_); }
+    void TearDown() override { unsetenv("METATRAIN_TIMING_RING_DIR"); }
 
     fs::path database() const { return folder_ / "run.db"; }
 
@@ -101,6 +103,7 @@ TEST_F(RingImageTest, OfANewerLayoutItIsLeftAlone) {
 
 TEST_F(RingImageTest, KilledBeforeItWasReadyItIsRemoved) {
     for (const std::string& text : {std::string(), std::string(100'000, '\0')}) {
+        fs::create_directories(path_.parent_path());  // removed with its last ring
         write_file(path_, text);
         fs::permissions(path_, fs::perms(0600));
         adopt_dead_rings(database(),

@@ -1,6 +1,7 @@
 #include "recorder/core/src/ring_store.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -50,6 +51,10 @@ void RingStore::make_file(const std::filesystem::path& database,
     for (auto folder = usable_ring_folder(database, next_folder); !folder.empty();
          folder = usable_ring_folder(database, next_folder)) {
         auto file = MappedFile::make(folder / name);
+        if (!file && mkdir(folder.c_str(), 0700) == 0) {
+            // who adopted the last ring there had removed the folder meanwhile
+            file = MappedFile::make(folder / name);
+        }
         if (!file) {
             continue;
         }
