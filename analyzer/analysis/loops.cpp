@@ -29,6 +29,16 @@ struct RawTurn {
     std::vector<std::int32_t> iterators;
 };
 
+struct RawEnd {
+    std::uint32_t interval = 0;
+    std::int32_t iterator = -1;
+    std::uint16_t depth = 0;
+};
+
+bool contains(const std::vector<std::int32_t>& values, std::int32_t value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 // What is summed of the turns of one iterator.
 struct SummedPass {
     SummedTurns turns;
@@ -112,21 +122,12 @@ class Summer {
     SummedPasses passes_;
 };
 
-struct RawEnd {
-    std::uint32_t interval = 0;
-    std::int32_t iterator = -1;
-    std::uint16_t depth = 0;
-};
-
-bool contains(const std::vector<std::int32_t>& values, std::int32_t value) {
-    return std::find(values.begin(), values.end(), value) != values.end();
-}
-
 // Puts the waits and bodies of one track together to turns.
 class TurnFinder {
   public:
-    TurnFinder(const Track& track, const StageNumbers& stages)
-        : track_(track), stages_(stages) {}
+    TurnFinder(const Track& track, const StageNumbers& stages,
+               const SummedPasses& summed)
+        : track_(track), stages_(stages), summed_(summed) {}
 
     void run() {
         for (std::uint32_t i = 0; i < track_.intervals.size(); ++i) {
@@ -196,6 +197,10 @@ class TurnFinder {
     // one are of a loop that never got to its body.
     std::optional<std::size_t> add_body(std::uint32_t i, const Interval& interval) {
         const auto waiting = waiting_.find(level_of(interval));
+        if (has_summed_waits(interval.iterator) &&
+            (waiting == waiting_.end() || !is_of(waiting->second, interval))) {
+            return add_body_without_wait(i, interval);
+        }
         if (waiting == waiting_.end()) {
             return std::nullopt;  // its wait was not recorded: an ordinary stage
         }
@@ -216,6 +221,41 @@ class TurnFinder {
         turn.end_ns = interval.end_ns();
         waiting_.erase(waiting);
         return index;
+    }
+
+    bool has_summed_waits(std::int32_t iterator) const {
+        const auto summed = summed_.find(iterator);
+        return summed != summed_.end() && summed->second.waits > 0;
+    }
+
+    // Whether a turn waits for the body `interval`; another's may be only summed.
+    bool is_of(std::size_t turn, const Interval& interval) const {
+        const Interval& wait = at(turns[turn].turn.waits.front());
+        return wait.iterator != interval.iterator ||
+               (wait.batch == interval.batch && wait.step == interval.step);
+    }
+
+    // Where its wait is only summed: the limit was reached between the two.
+    std::optional<std::size_t> add_body_without_wait(std::uint32_t i,
+                                                     const Interval& interval) {
+        const bool is_inside =
+            std::any_of(stack_.begin(), stack_.end(), [&](const Frame& enclosing) {
+                return enclosing.turn &&
+                       contains(turns[*enclosing.turn].iterators, interval.iterator);
+            });
+        if (is_inside) {
+            return std::nullopt;  // a user's stage of that name
+        }
+        RawTurn turn;
+        turn.level = level_of(interval);
+        turn.iterators.push_back(interval.iterator);
+        turn.turn.start_ns = interval.start_ns;
+        turn.turn.end_ns = interval.end_ns();
+        turn.turn.step = interval.step;
+        turn.turn.body = i;
+        turn.turn.body_ns = interval.dur_ns;
+        turns.push_back(std::move(turn));
+        return turns.size() - 1;
     }
 
     // Leaves the first `count` waits to the turn and makes a new one of the rest.
@@ -264,6 +304,7 @@ class TurnFinder {
 
     const Track& track_;
     const StageNumbers& stages_;
+    const SummedPasses& summed_;
     struct Frame {
         std::uint32_t interval = 0;
         std::optional<std::size_t> turn;  // whose body it is
@@ -450,10 +491,12 @@ class PassMaker {
     // Whether turns of its iterator are missing directly before this one.
     bool follows_gap(const RawTurn& raw) {
         const std::int32_t iterator = raw.iterators.front();
-        if (!summed_.contains(iterator) || raw.turn.waits.empty()) {
+        if (!summed_.contains(iterator) || (raw.turn.waits.empty() && !raw.turn.body)) {
             return false;
         }
-        const std::int32_t batch = track_.intervals[raw.turn.waits.front()].batch;
+        const std::uint32_t first =
+            raw.turn.waits.empty() ? *raw.turn.body : raw.turn.waits.front();
+        const std::int32_t batch = track_.intervals[first].batch;
         const std::int64_t position = batch >= 0 ? batch : raw.turn.step;
         const auto [last, is_first] = last_position_.try_emplace(iterator, -1);
         const bool is_next = position == last->second + 1 ||
@@ -545,10 +588,11 @@ std::vector<Pass> find_passes(const Run& run) {
         const std::size_t first_of_process = all.size();
         for (std::size_t t = 0; t < run.processes[p].tracks.size(); ++t) {
             const Track& track = run.processes[p].tracks[t];
-            TurnFinder finder(track, stages);
+            SummedPasses summed = Summer(track, stages).sum();
+            TurnFinder finder(track, stages, summed);
             finder.run();
             PassMaker maker(run, std::move(finder.turns), std::move(finder.ends),
-                            Summer(track, stages).sum(), track);
+                            std::move(summed), track);
             for (Pass& pass : maker.make()) {
                 pass.process = p;
                 pass.track = t;

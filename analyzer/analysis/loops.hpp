@@ -13,7 +13,8 @@ namespace metatrain_timing::analyzer {
 /// One round of a loop over a loader: the wait for a batch and the body that uses it.
 struct Turn {
     /// Indices into the track's intervals: one `loader` interval, more where several
-    /// loaders are zipped, none where the process ended while it waited.
+    /// loaders are zipped, none where the process ended while it waited, or where the
+    /// wait is only summed.
     std::vector<std::uint32_t> waits;
     std::optional<std::uint32_t> body;  // index of the `step` interval
     std::int64_t start_ns = 0;
@@ -26,6 +27,7 @@ struct Turn {
     bool follows_gap = false;          // turns before it in its pass are only summed
 
     bool has_optimizer() const { return optimizer_calls > 0; }
+    bool lacks_wait() const { return waits.empty() && body.has_value(); }
 };
 
 /// Turns of a pass that are not on record one by one, see `IntervalTotal`.

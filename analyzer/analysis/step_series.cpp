@@ -21,6 +21,7 @@ struct Step {
     bool complete = false;
     bool begins_pass = false;
     bool follows_gap = false;  // may lack turns
+    bool lacks_wait = false;   // of one of its turns
 };
 
 // What one process did for the group.
@@ -70,6 +71,7 @@ void add_turn(ProcessSteps& process, TurnRef at, const Pass& pass, bool by_optim
     Step& step = steps.back();
     step.turns.push_back(at);
     step.dur_ns += duration_ns(turn);
+    step.lacks_wait |= turn.lacks_wait();
     step.begins_pass |= at.turn == 0 && turn.start_ns == pass.start_ns;
     step.complete = !by_optimizer || turn.has_optimizer();
     process.complete += step.complete ? 1 : 0;
@@ -82,7 +84,9 @@ void choose_candidates(ProcessSteps& process) {
         process.candidates.clear();
         for (std::size_t i = 0; i < process.steps.size(); ++i) {
             const Step& step = process.steps[i];
-            if (step.complete && !(accumulates && step.follows_gap) && accepts(i)) {
+            const bool is_whole =
+                !step.lacks_wait && !(accumulates && step.follows_gap);
+            if (step.complete && is_whole && accepts(i)) {
                 process.candidates.push_back(i);
             }
         }
@@ -146,6 +150,7 @@ StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) 
                 continue;
             }
             process.turns += 1;
+            process.partial -= pass.turns[t].lacks_wait() ? 1 : 0;  // it is summed
             add_turn(process, {p, t}, pass, by_optimizer);
         }
     }

@@ -385,6 +385,38 @@ TEST(Summed, ADroppedEndOfATurnIsNoPartialTurn) {
     EXPECT_EQ(report.phases[0].time.wall_ns, 29 * kMs);
 }
 
+TEST(Summed, ABodyWhoseWaitIsOnlySummedBelongsToItsLoop) {
+    ModelBuilder builder;
+    const auto loader = builder.loader(builder.main(), "data", 0);
+    const auto pass = builder.iterator(loader, "train");
+    for (int batch = 0; batch < 30; ++batch) {
+        const double at = batch * 10;
+        builder.add(builder.main(), "loader", at, at + 2, {pass, batch, batch});
+        builder.add(builder.main(), "step", at + 2, at + 9, {pass, batch, batch});
+        builder.add(builder.main(), "forward", at + 3, at + 5, {pass, batch, batch});
+    }
+    const auto whole = builder.build();
+    // of the third turn only the wait is on record, of the tenth only the body
+    auto part = summed(
+        whole, [](std::int32_t, std::int32_t batch) { return batch < 3 || batch > 8; });
+    Track& track = part.processes[0].tracks[0];
+    const auto move_to_sums = [&](std::size_t i, std::size_t node) {
+        test::summing::add(track.totals[node], track.intervals[i], -1);
+        track.intervals.erase(track.intervals.begin() + static_cast<long>(i));
+        track.cpu_ns.erase(track.cpu_ns.begin() + static_cast<long>(i));
+    };
+    move_to_sums(9, 0);  // loader of the tenth
+    move_to_sums(8, 2);  // forward of the third
+    move_to_sums(7, 1);
+    const Report some = make_report(part);
+
+    expect_same_sums(some, make_report(whole));
+    EXPECT_EQ(some.phases[0].steps.steps, 30);
+    EXPECT_EQ(some.phases[0].steps.partial_steps, 0);
+    EXPECT_DOUBLE_EQ(some.phases[0].steps.step->median_ns, 9.0 * kMs);
+    EXPECT_DOUBLE_EQ(some.phases[0].steps.step->p95_ns, 9.0 * kMs);
+}
+
 TEST(Summed, AStageNamedStepInABodyIsNoBody) {
     ModelBuilder builder;
     const auto loader = builder.loader(builder.main(), "data", 0);
