@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long loops behind docs/reliability.md: processes killed at random instants, forks
-# while the database is written, many short lives of workers. Takes about half an hour.
+# while the database is written, many short lives of workers, a run that is many times as
+# large as its limit. Takes about half an hour.
 #
 # usage: scripts/stress.sh [--short]
 #   --short   some rounds of each instead of a thousand, to try the script
@@ -13,11 +14,13 @@ cd "$project_dir"
 
 export MT_LONG_TESTS=1
 epochs=(--passes 300 --workers 8 --turns 3)
+large=(--turns 4000000 --limit-mb 100)
 case ${1:-} in
     '') ;;
     --short)
         unset MT_LONG_TESTS
         epochs=(--passes 10 --workers 4 --turns 1)
+        large=(--turns 200000 --limit-mb 5)
         ;;
     --help | -h) print_usage && exit ;;
     *) die "unknown argument '$1'; try --help" ;;
@@ -41,6 +44,10 @@ build/dev/tests/faults/recorder_stress_test --gtest_brief=1 \
 heading "Workers"
 "$python" tests/faults/epochs.py "${epochs[@]}" >"$work_dir/epochs.json" || result=1
 
+heading "A large run"
+PATH=$venv_dir/bin:$PATH "$python" tests/faults/large_run.py "${large[@]}" \
+    >"$work_dir/large.json" || result=1
+
 heading "Summary"
 "$python" - "$work_dir" <<'PYTHON' || result=1
 import json
@@ -55,8 +62,9 @@ for suite in json.loads((folder / "kills.json").read_text())["testsuites"]:
     for test in suite["testsuite"]:
         words = re.sub(r"(?<!^)(?=[A-Z])", " ", test["name"])
         rows.append({**test, "name": words.capitalize(), "failed": "failures" in test})
-if (folder / "epochs.json").stat().st_size > 0:
-    rows.append(json.loads((folder / "epochs.json").read_text()))
+for loop in ("epochs.json", "large.json"):
+    if (folder / loop).stat().st_size > 0:
+        rows.append(json.loads((folder / loop).read_text()))
 width = max(len(row["name"]) for row in rows)
 print(" " * width, *(f"{column:>8}" for column in columns))
 bad = False

@@ -1,5 +1,6 @@
 """Runs that pass their size limit: what is still exact in the report."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -54,9 +55,16 @@ def test_every_turn_of_a_long_loop_is_counted(record: Record) -> None:
     assert phase["steps"] == phase["micro_steps"] == turns
     assert phase["partial_steps"] == 0
     assert 0 < phase["steady_steps"] <= turns - phase["summed_turns"] < turns / 3
-    found = calls(phase)
-    for stage in ("loader", "step", "forward", "layer", "backward"):
-        assert found[stage] == turns, stage
+    counted = json.loads(outcome.out)
+    stages = {"loader", "step", "forward", "layer", "backward"}
+    assert set(counted["stages"]) == stages
+    rows = {row["stage"]: row for row in phase["stages"] if row["calls"] > 0}
+    for stage in stages:
+        assert rows[stage]["calls"] == turns == counted["stages"][stage][0]
+        total_ns = counted["stages"][stage][1]
+        assert round(rows[stage]["total_s"] * 1e9) == total_ns, stage
+        (line,) = (x for x in counted["table"].splitlines() if x.split()[0] == stage)
+        assert line.split()[1] == str(turns)
     (counter,) = phase["counters"]
     assert counter["total"] == 3 * turns
     assert phase["step_s"]["mean"] * turns == pytest.approx(

@@ -27,31 +27,46 @@ WHERE process.uuid = :process
 
 _RANK = "SELECT rank FROM process WHERE uuid = :process"
 
+# What a run that passed its size limit has only sums of counts where all of it came
+# after the reset.
 _STAGES = """
-SELECT stage.name, iterator.number, count(*), sum(interval.dur_ns)
-FROM interval
-JOIN stage ON stage.id = interval.stage_id
-JOIN track ON track.id = interval.track_id
+SELECT stage.name, iterator.number, sum(calls), sum(total_ns)
+FROM (
+    SELECT stage_id, track_id, iterator_id, 1 AS calls, dur_ns AS total_ns, start_ns
+    FROM interval
+    UNION ALL
+    SELECT stage_id, track_id, iterator_id, calls, total_ns, first_ns
+    FROM interval_total
+    WHERE calls > 0
+) AS part
+JOIN stage ON stage.id = stage_id
+JOIN track ON track.id = track_id
 JOIN process ON process.id = track.process_id
 JOIN run ON run.id = process.run_id
-LEFT JOIN iterator ON iterator.id = interval.iterator_id
+LEFT JOIN iterator ON iterator.id = iterator_id
 WHERE run.uuid = :run
-  AND interval.start_ns >= :since_ns
+  AND part.start_ns >= :since_ns
   AND process.rank = :rank
   AND (process.uuid = :process OR process.role <> 'main')
 GROUP BY stage.name, iterator.number
 """
 
 _COUNTERS = """
-SELECT counter_name.name, iterator.number, sum(counter.value)
-FROM counter
-JOIN counter_name ON counter_name.id = counter.name_id
-JOIN track ON track.id = counter.track_id
+SELECT counter_name.name, iterator.number, sum(part.value)
+FROM (
+    SELECT name_id, track_id, iterator_id, value, at_ns FROM counter
+    UNION ALL
+    SELECT name_id, track_id, iterator_id, value, iterator.started_ns
+    FROM counter_total
+    LEFT JOIN iterator ON iterator.id = iterator_id
+) AS part
+JOIN counter_name ON counter_name.id = name_id
+JOIN track ON track.id = track_id
 JOIN process ON process.id = track.process_id
 JOIN run ON run.id = process.run_id
-LEFT JOIN iterator ON iterator.id = counter.iterator_id
+LEFT JOIN iterator ON iterator.id = iterator_id
 WHERE run.uuid = :run
-  AND counter.at_ns >= :since_ns
+  AND coalesce(part.at_ns, process.started_ns) >= :since_ns
   AND process.rank = :rank
   AND (process.uuid = :process OR process.role <> 'main')
 GROUP BY counter_name.name, iterator.number
