@@ -142,6 +142,7 @@ void warn_about_thinning(const Run& run, std::vector<Warning>& warnings) {
 
 void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
     std::int64_t dropped = 0;
+    std::int64_t unsummed = 0;
     std::int64_t processes = 0;
     std::int64_t alive = 0;
     std::map<std::pair<std::string, std::string>, int> problems;
@@ -149,6 +150,8 @@ void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
         if (process.dropped_count > 0 &&
             !__builtin_add_overflow(dropped, process.dropped_count, &dropped)) {
             ++processes;
+            unsummed += std::clamp<std::int64_t>(process.unsummed_count, 0,
+                                                 process.dropped_count);
         }
         alive += process.alive ? 1 : 0;
         for (const Warning& problem : process.health) {
@@ -163,10 +166,12 @@ void warn_about_processes(const Run& run, std::vector<Warning>& warnings) {
     if (dropped > 0) {
         warnings.push_back(
             {"records_dropped",
-             counted(dropped, "record") + " lost since a buffer was full, in " +
+             counted(dropped, "record") + " dropped since a buffer was full, in " +
                  counted(processes, "process") +
-                 ": totals are too small, and what they would explain is shown as "
-                 "unattributed"});
+                 ": they are not there one by one, but their sums are exact" +
+                 (unsummed == 0 ? ""
+                                : ", except for " + counted(unsummed, "record") +
+                                      " of which nothing is known")});
     }
     for (const auto& [problem, count] : problems) {
         const auto& [code, text] = problem;

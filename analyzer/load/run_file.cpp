@@ -92,7 +92,8 @@ constexpr std::array<Expected, 15> kExpected{{
     {"run", "id uuid job attempt started_unix_ns command cwd host"},
     {"process",
      "id run_id uuid parent_uuid role rank world_size worker_id loader_id pid"
-     " start_method host boot_id started_ns ended_ns ending dropped_count"},
+     " start_method host boot_id started_ns ended_ns ending dropped_count "
+     "unsummed_count"},
     {"clock", "id process_id monotonic_ns unix_ns"},
     {"environment", "process_id key value"},
     {"health", "id process_id at_ns code text"},
@@ -109,10 +110,10 @@ constexpr std::array<Expected, 15> kExpected{{
     {"open_interval", "id track_id stage_id start_ns depth step iterator_id batch"},
     {"interval_total",
      "id track_id parent_id stage_id iterator_id calls total_ns cpu_ns cpu_wall_ns "
-     "first_ns last_ns"},
+     "first_ns last_ns node"},
     {"counter_name", "id name"},
     {"counter", "id track_id name_id at_ns value step iterator_id batch"},
-    {"counter_total", "id track_id name_id iterator_id calls value"},
+    {"counter_total", "id track_id name_id iterator_id calls value node"},
 }};
 
 std::set<std::string> split(std::string_view words) {

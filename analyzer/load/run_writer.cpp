@@ -135,10 +135,10 @@ void RunWriter::add_processes(const AssembledRun& assembled) {
     Statement row = out_.prepare(
         "INSERT INTO process (id, run_id, uuid, parent_uuid, role, rank, world_size,"
         " worker_id, loader_id, pid, start_method, host, boot_id, started_ns, ended_ns,"
-        " ending, dropped_count)"
+        " ending, dropped_count, unsummed_count)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, "
         "?16,"
-        " ?17)");
+        " ?17, ?18)");
     std::int64_t id = last_.process;
     for (const Process& process : assembled.run.processes) {
         row.bind(1, ++id);
@@ -160,6 +160,7 @@ void RunWriter::add_processes(const AssembledRun& assembled) {
         row.bind(15, process.ended_ns);
         row.bind(16, process.ending);
         row.bind(17, process.dropped_count);
+        row.bind(18, process.unsummed_count);
         row.run();
     }
 }
@@ -449,9 +450,9 @@ void RunWriter::copy_interval_totals(const Database& in, const Ids& ids) {
     Statement row = in.prepare(
         "SELECT track_id, stage_id, id, parent_id, iterator_id, calls, total_ns, "
         "cpu_ns,"
-        " cpu_wall_ns, first_ns, last_ns FROM main.interval_total NOT INDEXED"
+        " cpu_wall_ns, first_ns, last_ns, node FROM main.interval_total NOT INDEXED"
         " ORDER BY id");
-    Statement out = out_.prepare(schema::statement("insert_interval_total"));
+    Statement out = out_.prepare(schema::statement("upsert_interval_total"));
     std::map<std::int64_t, std::int64_t> copies;
     while (row.step()) {
         const RowIds to =
@@ -465,7 +466,7 @@ void RunWriter::copy_interval_totals(const Database& in, const Ids& ids) {
         out.bind(2, parent_id ? std::optional(parent->second) : std::nullopt);
         out.bind(3, std::int64_t{to.name});
         out.bind(4, to.iterator);
-        for (int column = 5; column < 11; ++column) {
+        for (int column = 5; column < 12; ++column) {
             bind_column(out, column, row, column);
         }
         out.step();
@@ -476,9 +477,9 @@ void RunWriter::copy_interval_totals(const Database& in, const Ids& ids) {
 
 void RunWriter::copy_counter_totals(const Database& in, const Ids& ids) {
     Statement row = in.prepare(
-        "SELECT track_id, name_id, iterator_id, calls, value"
+        "SELECT track_id, name_id, iterator_id, calls, value, node"
         " FROM main.counter_total NOT INDEXED ORDER BY id");
-    Statement out = out_.prepare(schema::statement("insert_counter_total"));
+    Statement out = out_.prepare(schema::statement("upsert_counter_total"));
     while (row.step()) {
         const RowIds to = row_ids(row, 2, ids.tracks, ids.counter_names, ids.iterators,
                                   skipped_count_);
@@ -488,6 +489,7 @@ void RunWriter::copy_counter_totals(const Database& in, const Ids& ids) {
             out.bind(3, to.iterator);
             out.bind(4, row.integer(3));
             out.bind(5, row.real(4));
+            out.bind(6, row.maybe_integer(5));
             out.run();
         }
     }

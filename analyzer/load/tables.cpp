@@ -43,6 +43,7 @@ ProcessRow read_process(const Statement& row) {
     process.ended_ns = row.maybe_integer(14);
     process.ending = row.text(15);
     process.dropped_count = row.integer(16);
+    process.unsummed_count = row.integer(17);
     return read;
 }
 
@@ -119,7 +120,7 @@ FileTables read_tables(const Database& db) {
         db,
         "SELECT id, run_id, uuid, parent_uuid, role, rank, world_size, worker_id,"
         " loader_id, pid, start_method, host, boot_id, started_ns, ended_ns, ending,"
-        " dropped_count FROM main.process NOT INDEXED ORDER BY id",
+        " dropped_count, unsummed_count FROM main.process NOT INDEXED ORDER BY id",
         read_process);
     tables.loaders = read_rows<LoaderRow>(
         db,

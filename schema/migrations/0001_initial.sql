@@ -46,43 +46,46 @@ CREATE TABLE run (
 ) STRICT;
 
 -- process: one process life.
---   id             INTEGER  row id
---   run_id         INTEGER  the run it took part in
---   uuid           TEXT     identity of this life
---   parent_uuid    TEXT     the life that started it, NULL if that did not record
---   role           TEXT     'main' (a training process), 'worker' (of a DataLoader) or
---                           'child' (any other child that recorded something)
---   rank           INTEGER  global rank, 0 .. world_size - 1; a worker has its parent's
---   world_size     INTEGER  number of ranks
---   worker_id      INTEGER  0 .. num_workers - 1 in its loader, NULL unless a worker
---   loader_id      INTEGER  the loader a worker works for, NULL unless a worker
---   pid            INTEGER  process id
---   start_method   TEXT     'fork', 'spawn', 'forkserver', NULL if not started by Python
---   host           TEXT     host name
---   boot_id        TEXT     identity of the host's boot: monotonic times compare within it
---   started_ns     INTEGER  when the process began, as near as is known
---   ended_ns       INTEGER  when recording ended, NULL while it runs or if it was killed
---   ending         TEXT     'clean', 'killed' or 'unknown' (also while it runs)
---   dropped_count  INTEGER  records lost because a buffer was full
+--   id              INTEGER  row id
+--   run_id          INTEGER  the run it took part in
+--   uuid            TEXT     identity of this life
+--   parent_uuid     TEXT     the life that started it, NULL if that did not record
+--   role            TEXT     'main' (a training process), 'worker' (of a DataLoader) or
+--                            'child' (any other child that recorded something)
+--   rank            INTEGER  global rank, 0 .. world_size - 1; a worker has its parent's
+--   world_size      INTEGER  number of ranks
+--   worker_id       INTEGER  0 .. num_workers - 1 in its loader, NULL unless a worker
+--   loader_id       INTEGER  the loader a worker works for, NULL unless a worker
+--   pid             INTEGER  process id
+--   start_method    TEXT     'fork', 'spawn', 'forkserver', NULL if not started by Python
+--   host            TEXT     host name
+--   boot_id         TEXT     identity of the host's boot: monotonic times compare within it
+--   started_ns      INTEGER  when the process began, as near as is known
+--   ended_ns        INTEGER  when recording ended, NULL while it runs or if it was killed
+--   ending          TEXT     'clean', 'killed' or 'unknown' (also while it runs)
+--   dropped_count   INTEGER  records that are not there one by one because a buffer was
+--                            full: their sums are in interval_total and counter_total
+--   unsummed_count  INTEGER  of those, how many are in no sum either
 CREATE TABLE process (
-    id            INTEGER PRIMARY KEY,
-    run_id        INTEGER NOT NULL REFERENCES run (id),
-    uuid          TEXT NOT NULL UNIQUE,
-    parent_uuid   TEXT,
-    role          TEXT NOT NULL CHECK (role IN ('main', 'worker', 'child')),
-    rank          INTEGER NOT NULL DEFAULT 0,
-    world_size    INTEGER NOT NULL DEFAULT 1,
-    worker_id     INTEGER,
-    loader_id     INTEGER REFERENCES loader (id),
-    pid           INTEGER NOT NULL,
-    start_method  TEXT,
-    host          TEXT NOT NULL,
-    boot_id       TEXT NOT NULL,
-    started_ns    INTEGER NOT NULL,
-    ended_ns      INTEGER,
-    ending        TEXT NOT NULL DEFAULT 'unknown'
-                  CHECK (ending IN ('clean', 'killed', 'unknown')),
-    dropped_count INTEGER NOT NULL DEFAULT 0
+    id             INTEGER PRIMARY KEY,
+    run_id         INTEGER NOT NULL REFERENCES run (id),
+    uuid           TEXT NOT NULL UNIQUE,
+    parent_uuid    TEXT,
+    role           TEXT NOT NULL CHECK (role IN ('main', 'worker', 'child')),
+    rank           INTEGER NOT NULL DEFAULT 0,
+    world_size     INTEGER NOT NULL DEFAULT 1,
+    worker_id      INTEGER,
+    loader_id      INTEGER REFERENCES loader (id),
+    pid            INTEGER NOT NULL,
+    start_method   TEXT,
+    host           TEXT NOT NULL,
+    boot_id        TEXT NOT NULL,
+    started_ns     INTEGER NOT NULL,
+    ended_ns       INTEGER,
+    ending         TEXT NOT NULL DEFAULT 'unknown'
+                   CHECK (ending IN ('clean', 'killed', 'unknown')),
+    dropped_count  INTEGER NOT NULL DEFAULT 0,
+    unsummed_count INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- clock: a pair of readings of the two clocks at one instant.
@@ -249,7 +252,8 @@ CREATE TABLE open_interval (
 ) STRICT;
 
 -- interval_total: sums of intervals that are not in `interval`: a run that passes its size
--- limit keeps some of its batches and steps one by one, and only these of the others.
+-- limit keeps some of its batches and steps one by one, and only these of the others; and
+-- a thread whose buffer is full keeps only these.
 -- Rows are a tree, as the intervals were nested; several rows may be the same node.
 --   id           INTEGER  row id, above that of its parent
 --   track_id     INTEGER  where
@@ -262,6 +266,7 @@ CREATE TABLE open_interval (
 --   cpu_wall_ns  INTEGER  sum of the lengths of those
 --   first_ns     INTEGER  begin of the first of them, NULL where calls is 0
 --   last_ns      INTEGER  end of the last, NULL where calls is 0
+--   node         INTEGER  of a full buffer: 0, 1, ... on its track; NULL: of the size limit
 CREATE TABLE interval_total (
     id          INTEGER PRIMARY KEY,
     track_id    INTEGER NOT NULL REFERENCES track (id),
@@ -273,7 +278,9 @@ CREATE TABLE interval_total (
     cpu_ns      INTEGER,
     cpu_wall_ns INTEGER NOT NULL DEFAULT 0,
     first_ns    INTEGER,
-    last_ns     INTEGER
+    last_ns     INTEGER,
+    node        INTEGER,
+    UNIQUE (track_id, node)
 ) STRICT;
 
 -- counter_name: a name of what is counted.
@@ -311,11 +318,14 @@ CREATE TABLE counter (
 --   iterator_id  INTEGER  as in `interval`
 --   calls        INTEGER  how many
 --   value        REAL     sum of the amounts added
+--   node         INTEGER  as in `interval_total`
 CREATE TABLE counter_total (
     id          INTEGER PRIMARY KEY,
     track_id    INTEGER NOT NULL REFERENCES track (id),
     name_id     INTEGER NOT NULL REFERENCES counter_name (id),
     iterator_id INTEGER REFERENCES iterator (id),
     calls       INTEGER NOT NULL,
-    value       REAL NOT NULL
+    value       REAL NOT NULL,
+    node        INTEGER,
+    UNIQUE (track_id, node)
 ) STRICT;

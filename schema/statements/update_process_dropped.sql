@@ -1,5 +1,7 @@
--- update_process_dropped: how many records of a process were lost so far, at least.
---   :process_id     whose
---   :dropped_count  records lost to full buffers
-UPDATE process SET dropped_count = max(dropped_count, :dropped_count)
+-- update_process_dropped: how many records of a process were dropped so far, at least.
+--   :process_id      whose
+--   :dropped_count   records that full buffers did not take
+--   :unsummed_count  of those, in no sum either
+UPDATE process SET dropped_count = max(dropped_count, :dropped_count),
+                   unsummed_count = max(unsummed_count, :unsummed_count)
 WHERE id = :process_id;

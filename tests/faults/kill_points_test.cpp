@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/faults/scene.hpp"
+#include "tests/recorder/full_ring.hpp"
 #include "tests/support/in_memory.hpp"
 
 // A process killed before each of its system calls in turn, until none is left: not at
@@ -109,6 +110,47 @@ INSTANTIATE_TEST_SUITE_P(Calls, AnyCall,
                                  [](char c) { return c == '@' || c == '.'; }, '_');
                              return name;
                          });
+
+// Drops some in each of two rounds, which take a flush each.
+TEST_F(KillPoints, KilledBeforeAnyWriteSumsOfDroppedRecordsAreThereOnce) {
+    int exit_code = kKilled;
+    for (int at = 1; exit_code == kKilled; at = next_point(at)) {
+        clear();
+        const std::string faults = "write@run.db:" + std::to_string(at) + ":kill";
+        exit_code = in_child([&] {
+                        alarm(kHangs_s);
+                        start({.database = database()});
+                        record("first");
+                        flush();
+                        mt_set_faults(faults.c_str());
+                        std::ofstream log(folder_ / "log");
+                        for (int round = 0; round < 2; ++round) {
+                            FullRing full(database());
+                            for (int index = 0; index < kPerStep; ++index) {
+                                add(stage("work"), 0, 3, {});
+                                count(counter("atoms"), 2);
+                            }
+                            log << round << std::endl;
+                            full.release();
+                            flush();
+                        }
+                        stop();
+                    }).exit_code;
+        recover(database());
+        expect_sound();
+        const std::string calls = std::to_string(logged_steps() * kPerStep);
+        EXPECT_EQ(query(database(),
+                        "SELECT sum(calls), sum(total_ns) / 3 FROM interval_total"),
+                  Rows{calls + "|" + calls})
+            << faults;
+        EXPECT_EQ(
+            query(database(), "SELECT sum(calls), sum(value) / 2 FROM counter_total"),
+            Rows{calls + "|" + calls + ".0"})
+            << faults;
+    }
+    EXPECT_EQ(exit_code, 0);
+    EXPECT_EQ(logged_steps(), 2);
+}
 
 class Recovery : public KillPoints, public testing::WithParamInterface<const char*> {};
 

@@ -12,7 +12,7 @@ namespace {
 
 // The header has the offsets.
 constexpr unsigned kHeadBytes = 16'384;
-constexpr unsigned kBytes = 450'000;
+constexpr unsigned kBytes = 750'000;  // up to the sums of the second thread
 
 class RingFuzz : public testing::TestWithParam<int> {};
 
@@ -22,6 +22,29 @@ TEST_P(RingFuzz, DamageGivesASoundDatabaseAndNoRecordTwice) {
     std::mt19937 random(1);
     for (int i = 0; i < 40; ++i) {
         ring_input(random_damage(kind, kHeadBytes, kBytes, random));
+    }
+}
+
+// They are few among many bytes: counts, keys and values.
+TEST_P(RingFuzz, DamageToTheSumsGivesASoundDatabaseAndNoneTwice) {
+    const auto kind = static_cast<std::uint8_t>(GetParam());
+    std::mt19937 random(2);
+    const auto below = [&](unsigned limit) {
+        return static_cast<unsigned>(random() % limit);
+    };
+    constexpr unsigned kKeys = 16 + 16;  // behind the counts
+    constexpr unsigned kSums = 16 + 96 * 8;
+    for (int i = 0; i < 60; ++i) {
+        const unsigned offset = sums_offset() + (i % 3 == 0   ? below(16)
+                                                 : i % 3 == 1 ? 16 + below(kKeys)
+                                                              : kSums + below(240));
+        std::vector<std::uint8_t> input{kind, static_cast<std::uint8_t>(offset >> 16U),
+                                        static_cast<std::uint8_t>(offset >> 8U),
+                                        static_cast<std::uint8_t>(offset), 8};
+        for (int byte = 0; byte < 8; ++byte) {
+            input.push_back(static_cast<std::uint8_t>(random()));
+        }
+        ring_input(input);
     }
 }
 

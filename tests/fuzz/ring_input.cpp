@@ -131,6 +131,18 @@ std::string make_image() {
         frame.serial = 9;
         frame.label.name = 1;
         area->open.push(frame);
+        detail::Record dropped;
+        dropped.start_ns = 6000;
+        dropped.payload = 30;
+        dropped.label.name = 1;
+        dropped.label.depth = 1;
+        dropped.label.context.iterator = 1;
+        require(area->drops.add_interval(dropped, 10, area->open), "there is room");
+        dropped.label.depth = 0;
+        dropped.label.kind = RecordKind::counter;
+        dropped.payload = 0x3FF0'0000'0000'0000U;
+        require(area->drops.add_counter(dropped), "there is room");
+        area->dropped_count.store(2);
         area->tid = 70;
         std::string("thread").copy(area->name.data(), area->name.size() - 1);
         area->track_number.store(number);
@@ -178,23 +190,47 @@ std::int64_t count_rows() {
             count += number(path,
                             "SELECT (SELECT count(*) FROM interval) + "
                             "(SELECT count(*) FROM counter) + "
-                            "(SELECT count(*) FROM open_interval)");
+                            "(SELECT count(*) FROM open_interval) + "
+                            "(SELECT count(*) FROM interval_total) + "
+                            "(SELECT count(*) FROM counter_total)");
+            require(
+                number(path,
+                       "SELECT count(*) FROM interval_total WHERE calls < 0"
+                       " OR total_ns < 0 OR cpu_ns < 0 OR cpu_wall_ns > total_ns"
+                       " OR first_ns > last_ns OR parent_id >= id OR node < 0") == 0,
+                "sums are possible");
         }
     }
     return count;
 }
 
+const std::array<Image, 2>& images() {
+    static const std::array<Image, 2> kImages = make_images();
+    return kImages;
+}
+
 }  // namespace
 
+unsigned sums_offset() {
+    const auto* const header =
+        reinterpret_cast<const detail::RingHeader*>(images()[0].ring.data());
+    const auto* const area = std::find_if(
+        header->areas.begin(), header->areas.end(), [](const detail::AreaEntry& entry) {
+            return entry.kind == detail::AreaKind::thread;
+        });
+    require(area != header->areas.end(), "there is a thread");
+    return static_cast<unsigned>(area->offset) + offsetof(detail::ThreadArea, drops);
+}
+
 void ring_input(std::span<const std::uint8_t> bytes) {
-    static const std::array<Image, 2> kImages = make_images();
+    const auto& undamaged = images();  // made in the same place, so before all else
     const std::size_t kind = bytes.empty() ? 0 : std::size_t{bytes[0]} % 3;
     const auto rest = bytes.empty() ? bytes : bytes.subspan(1);
     place().clear();
     std::string ring(rest.begin(), rest.end());
-    if (kind < kImages.size()) {
-        ring = damaged(kImages.at(kind).ring, rest);
-        write(place().database(), kImages.at(kind).database);
+    if (kind < undamaged.size()) {
+        ring = damaged(undamaged.at(kind).ring, rest);
+        write(place().database(), undamaged.at(kind).database);
     }
     write_private(place().ring(), ring);
     const auto adoption = adopt();

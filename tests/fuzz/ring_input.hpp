@@ -20,4 +20,7 @@ namespace metatrain_timing::test {
 /// Needs a seed corpus of nothing: the empty input is a valid ring file.
 void ring_input(std::span<const std::uint8_t> bytes);
 
+/// Where in the ring file the sums of dropped records lie, of the first thread.
+unsigned sums_offset();
+
 }  // namespace metatrain_timing::test

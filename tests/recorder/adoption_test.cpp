@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <thread>
@@ -12,6 +15,7 @@
 #include <metatrain_timing/recorder/interval.hpp>
 #include <metatrain_timing/recorder/recorder.hpp>
 #include "recorder/core/src/ring_places.hpp"
+#include "tests/recorder/full_ring.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/query.hpp"
 #include "tests/support/temp_folder.hpp"
@@ -119,6 +123,68 @@ TEST_F(AdoptionTest, WhatWasWrittenBeforeIsNotWrittenTwice) {
     EXPECT_EQ(query(database(), "SELECT count(*) FROM track"), Rows{"1"});
     EXPECT_EQ(query(database(), "SELECT exhausted FROM iterator"), Rows{"1"});
     EXPECT_EQ(query(database(), "SELECT count(*) FROM health"), Rows{"1"});
+}
+
+TEST_F(AdoptionTest, SumsOfWhatAFullRingDroppedAreSaved) {
+    kill_after([this] {
+        const auto pass = define_iterator(define_loader({.name = "train"}), 0);
+        record("first");
+        flush();
+        const test::FullRing full(database());
+        set_context({.iterator = pass});
+        begin(stage("fetch"));
+        add(stage("collate"), 100, 120, {.iterator = pass});
+        add(stage("collate"), 200, 201, {.iterator = pass});
+        count(counter("atoms"), 7);
+        count(counter("atoms"), std::nan(""));
+        kill(getpid(), SIGKILL);
+    });
+    EXPECT_EQ(query(database(), "SELECT count(*) FROM interval_total"), Rows{"0"});
+    EXPECT_EQ(adopt().size(), 1U);
+    EXPECT_EQ(query(database(), "SELECT count(*) FROM interval"), Rows{"8193"});
+    EXPECT_EQ(
+        query(database(), test::kSumsByPath),
+        (Rows{"fetch|1|0|0|NULL|0|NULL|NULL", "fetch/collate|1|2|21|NULL|0|100|201"}));
+    EXPECT_EQ(query(database(), "SELECT iterator_id, calls, value FROM counter_total"),
+              Rows{"1|1|7.0"});
+    EXPECT_EQ(query(database(), "SELECT dropped_count, unsummed_count FROM process"),
+              Rows{"4|1"});
+}
+
+TEST_F(AdoptionTest, SumsThatWereWrittenBeforeGrowByTheRest) {
+    kill_after([this] {
+        const auto loader = define_loader({.name = "train"});
+        record("first");
+        flush();
+        // The second round begins another generation of sums, the third one goes on.
+        for (int round = 0; round < 3; ++round) {
+            if (round > 0) {
+                flush();
+            }
+            test::FullRing full(database());
+            for (int index = 0; index < 50; ++index) {
+                const auto pass = define_iterator(loader, index);
+                add(stage("collate"), 0, 2, {.iterator = pass});
+                set_context({.iterator = pass});
+                count(counter("atoms"), 3);
+            }
+            add(stage("send"), 0, 5, {});
+            if (round < 2) {
+                full.release();
+            } else {
+                kill(getpid(), SIGKILL);
+            }
+        }
+    });
+    EXPECT_EQ(adopt().size(), 1U);
+    EXPECT_EQ(query(database(),
+                    "SELECT stage, calls, total_ns FROM v_stage_summary"
+                    " WHERE stage <> 'fill' AND stage <> 'first' ORDER BY stage"),
+              (Rows{"collate|150|300", "send|3|15"}));
+    EXPECT_EQ(query(database(), "SELECT sum(calls), sum(value) FROM counter_total"),
+              Rows{"150|450.0"});
+    EXPECT_EQ(query(database(), "SELECT dropped_count, unsummed_count FROM process"),
+              Rows{"303|0"});
 }
 
 TEST_F(AdoptionTest, TheLivingAreLeftAlone) {
@@ -260,6 +326,67 @@ TEST_F(AdoptionTest, KilledAtAnyInstantNothingIsLostAndNothingIsTwice) {
         EXPECT_GE(count + dropped, last + 1);
         EXPECT_LE(count + dropped, last + 2);
     }
+}
+
+TEST_F(AdoptionTest, KilledWhileItDropsNothingIsLostAndNothingIsTwice) {
+    std::mt19937 random(3);  // NOLINT(cert-msc51-cpp): the same each time
+    std::uniform_int_distribution<int> wait_us(0, 60'000);
+    for (int round = 0; round < rounds(); ++round) {
+        std::array<int, 2> ends{};
+        ASSERT_EQ(pipe(ends.data()), 0);
+        const pid_t victim = fork_child([&] {
+            close(ends[0]);
+            start({.database = database()});
+            const StageId work = stage("work");
+            const StageId outer = stage("outer");
+            for (std::int64_t said = 0;; said += 1000) {
+                if (write(ends[1], &said, sizeof said) != sizeof said) {
+                    _exit(3);
+                }
+                for (int index = 0; index < 1000; ++index) {
+                    const auto open = begin(outer);
+                    add(work, 0, 7, {});
+                    cancel(open);
+                }
+            }
+        });
+        close(ends[1]);
+        std::thread killer([&] {
+            usleep(static_cast<useconds_t>(wait_us(random)));
+            kill(victim, SIGKILL);
+        });
+        const std::int64_t said = Victim{victim, ends[0]}.last_said();
+        killer.join();
+        EXPECT_EQ(exit_code_of(victim), kKilled);
+        close(ends[0]);
+        adopt();
+        if (said < 1000) {
+            continue;  // it may not even have a row
+        }
+        const Rows sums = query(
+            database(),
+            "SELECT sum(calls), sum(calls) * 7 = sum(total_ns), sum(dropped) FROM"
+            " (SELECT count(*) AS calls, sum(dur_ns) AS total_ns, 0 AS dropped,"
+            "   track_id FROM interval GROUP BY track_id"
+            "  UNION ALL SELECT calls, total_ns, calls, track_id FROM interval_total)"
+            " JOIN track ON track.id = track_id"
+            " GROUP BY process_id ORDER BY process_id DESC LIMIT 1");
+        ASSERT_EQ(sums.size(), 1U);
+        std::int64_t calls = 0;
+        std::int64_t is_exact = 0;
+        std::int64_t dropped = 0;
+        ASSERT_EQ(
+            std::sscanf(sums[0].c_str(), "%ld|%ld|%ld", &calls, &is_exact, &dropped),
+            3);
+        EXPECT_GE(calls, said);
+        EXPECT_LE(calls, said + 1000);
+        EXPECT_EQ(is_exact, 1);
+        const std::int64_t known = number(
+            database(), "SELECT dropped_count FROM process ORDER BY id DESC LIMIT 1");
+        EXPECT_GE(known, dropped - 1);  // counted after it was summed
+        EXPECT_LE(known, dropped);
+    }
+    EXPECT_GT(number(database(), "SELECT count(*) FROM interval_total"), 0);
 }
 
 TEST_F(AdoptionTest, KilledWhileItSavesTheNextOneGoesOn) {

@@ -147,7 +147,8 @@ TEST_F(IntervalTest, TooDeepOnesAreCounted) {
     });
     EXPECT_EQ(query(database(), "SELECT count(*), max(depth) FROM interval"),
               Rows{"256|255"});
-    EXPECT_EQ(query(database(), "SELECT dropped_count FROM process"), Rows{"44"});
+    EXPECT_EQ(query(database(), "SELECT dropped_count, unsummed_count FROM process"),
+              Rows{"44|44"});
 }
 
 TEST_F(IntervalTest, NamelessOnesAreCounted) {
@@ -160,7 +161,7 @@ TEST_F(IntervalTest, NamelessOnesAreCounted) {
     EXPECT_EQ(query(database(), "SELECT dropped_count FROM process"), Rows{"2"});
 }
 
-TEST_F(IntervalTest, AFullRingDropsAndCounts) {
+TEST_F(IntervalTest, AFullRingDropsCountsAndSums) {
     // With the file's lock held by another writer, nothing leaves the ring.
     run_training([this] {
         record("first");
@@ -177,9 +178,10 @@ TEST_F(IntervalTest, AFullRingDropsAndCounts) {
     });
     EXPECT_EQ(
         query(database(), "SELECT stage, calls FROM v_stage_summary ORDER BY stage"),
-        (Rows{"burst|8192", "first|1"}));
-    EXPECT_EQ(query(database(), "SELECT dropped_count FROM process"),
-              Rows{std::to_string(10'000 - 8192)});
+        (Rows{"burst|10000", "first|1"}));
+    EXPECT_EQ(number(database(), "SELECT count(*) FROM interval"), 8193);
+    EXPECT_EQ(query(database(), "SELECT dropped_count, unsummed_count FROM process"),
+              Rows{std::to_string(10'000 - 8192) + "|0"});
 }
 
 TEST_F(IntervalTest, EachThreadIsATrack) {

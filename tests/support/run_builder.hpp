@@ -25,6 +25,7 @@ struct ProcessSpec {
     MaybeId ended_ns = std::nullopt;
     std::string ending = "unknown";
     std::int64_t dropped_count = 0;
+    std::int64_t unsummed_count = 0;
 };
 
 /// Columns of `loader`, and who writes the row.
@@ -79,10 +80,12 @@ class RunBuilder {
     Id process(Id run, const ProcessSpec& spec = {}) {
         return insert(
             "INSERT INTO process (run_id, uuid, parent_uuid, role, rank, worker_id,"
-            " started_ns, ended_ns, ending, dropped_count, pid, host, boot_id)"
-            " VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, 7, 'host', 'boot')",
+            " started_ns, ended_ns, ending, dropped_count, unsummed_count, pid, host, "
+            "boot_id)"
+            " VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 7, 'host', 'boot')",
             run, spec.uuid, spec.parent_uuid, spec.role, spec.rank, spec.worker_id,
-            spec.started_ns, spec.ended_ns, spec.ending, spec.dropped_count);
+            spec.started_ns, spec.ended_ns, spec.ending, spec.dropped_count,
+            spec.unsummed_count);
     }
 
     /// The process, a worker, works for this loader.

@@ -58,6 +58,7 @@ struct DeadThread {
         harvest.track.name.assign(area.name.begin(),
                                   std::find(area.name.begin(), area.name.end(), '\0'));
         harvest.finished = true;
+        harvest.dropped = area.drops.read();
     }
 
     Ring ring;
@@ -89,6 +90,12 @@ void complete_names(const Harvest& harvest, Names& stages, Names& counters) {
         const Record& record = harvest.ring->at(position);
         complete(record.label.kind == RecordKind::counter ? counters : stages,
                  record.label.name);
+    }
+    for (const DroppedSums::Interval& node : harvest.dropped->intervals) {
+        complete(stages, node.stage);
+    }
+    for (const DroppedSums::Counter& node : harvest.dropped->counters) {
+        complete(counters, node.counter);
     }
     for (std::uint32_t depth = 0; depth < OpenStack::kMaxDepth; ++depth) {
         if (const auto frame = harvest.open->peek(depth)) {
@@ -168,13 +175,14 @@ class Adopter {
         if (image.process().boot_id == platform::boot_id()) {
             file.write(read_clocks());
         }
-        std::int64_t dropped = 0;
+        DropCounts dropped;
         for (ThreadArea* const area : image.threads()) {
             const DeadThread thread(*area);
             complete_names(thread.harvest, stages, counters);
             file.write(thread.harvest);
             file.write_open(thread.harvest);
-            dropped += area->dropped_count.load();
+            dropped.dropped += area->dropped_count.load();
+            dropped.unsummed += area->unsummed_count.load();
         }
         file.write_dropped(dropped);
         if (!ender_uuid_.empty() && image.process().parent_uuid == ender_uuid_) {

@@ -369,7 +369,9 @@ void Drain::thin_a_part(const std::vector<Harvest>& harvests, bool has_time) {
 // Whether a thread has left anything: only then a process makes a file.
 bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const {
     for (const Harvest& harvest : harvests) {
-        if (harvest.from != harvest.to || (last && harvest.open->peek(0))) {
+        const bool has_sums = harvest.dropped && (!harvest.dropped->intervals.empty() ||
+                                                  !harvest.dropped->counters.empty());
+        if (harvest.from != harvest.to || has_sums || (last && harvest.open->peek(0))) {
             return true;
         }
     }
@@ -523,7 +525,7 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
                 file.write_open(harvest);
             }
         }
-        file.write_dropped(source_.threads.dropped_count());
+        file.write_dropped(source_.threads.drop_counts());
         const ClockSnapshot clocks = read_clocks();
         if (last || clocks.monotonic_ns >= next_clock_ns_) {
             file.write(clocks);

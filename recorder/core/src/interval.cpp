@@ -65,7 +65,7 @@ void call_drain_if_filling(const ThreadState& state) noexcept {
 
 void append(ThreadState& state, const Record& record) noexcept {
     if (!state.ring.has_room(1)) [[unlikely]] {
-        state.drop();
+        state.drop(record, -1);
         return;
     }
     state.ring.cell() = record;
@@ -77,7 +77,7 @@ void append(ThreadState& state, const Record& record) noexcept {
 void append_with_cpu(ThreadState& state, const Record& record,
                      std::int64_t cpu_ns) noexcept {
     if (!state.ring.has_room(2)) [[unlikely]] {
-        state.drop();
+        state.drop(record, cpu_ns);
         return;
     }
     state.ring.cell(0) = record;
@@ -117,7 +117,7 @@ inline OpenInterval push(ThreadState& state, StageId stage, RecordKind kind,
         return {};
     }
     if (state->open.depth() >= OpenStack::kMaxDepth || stage == StageId::none) {
-        state->drop();
+        state->drop_unsummed();
         return {};
     }
     const std::int64_t now_ns = detail::tick_clock.now_ns();
@@ -242,7 +242,7 @@ void add(StageId stage, std::int64_t start_ns, std::int64_t end_ns,
     }
     const std::uint32_t depth = state->open.depth();
     if (stage == StageId::none || end_ns < start_ns || depth >= OpenStack::kMaxDepth) {
-        state->drop();
+        state->drop_unsummed();
         return;
     }
     append(*state, {start_ns,
@@ -258,7 +258,7 @@ void count(CounterId counter, double value) noexcept {
     }
     // The file takes no NaN, and no sum survives an infinity.
     if (counter == CounterId::none || !std::isfinite(value)) {
-        state->drop();
+        state->drop_unsummed();
         return;
     }
     append(*state, {state->now_ns(),

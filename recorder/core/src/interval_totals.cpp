@@ -16,7 +16,7 @@ constexpr std::size_t kMostNodes = 10'000;
 }  // namespace
 
 IntervalTotals::IntervalTotals(const SQLite::Database& database)
-    : insert_(database, std::string(schema::statements::insert_interval_total)),
+    : insert_(database, std::string(schema::statements::upsert_interval_total)),
       update_(database, std::string(schema::statements::update_interval_total)) {
     clear();
 }

@@ -278,7 +278,9 @@ Health Recorder::health() {
         health.file = drain->path();
         health.recorded_count = drain->written_count();
     }
-    health.dropped_count = threads.dropped_count();
+    const DropCounts drops = threads.drop_counts();
+    health.dropped_count = drops.dropped;
+    health.unsummed_count = drops.unsummed;
     health.last_problem = definitions.last_problem();
     health.degraded = health.dropped_count > 0 || !health.last_problem.empty() ||
                       (drain != nullptr && drain->failed());

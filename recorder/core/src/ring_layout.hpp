@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/core/src/drop_table.hpp"
 #include "recorder/core/src/open_stack.hpp"
 #include "recorder/core/src/record.hpp"
 
@@ -27,7 +28,8 @@ struct ThreadArea {
 
     // The thread's own:
     alignas(64) std::atomic<std::uint64_t> head;
-    std::atomic<std::int64_t> dropped_count;
+    std::atomic<std::int64_t> dropped_count;   // records that are not in the ring
+    std::atomic<std::int64_t> unsummed_count;  // of those, not in `drops` either
     OpenStack open;
     // The drain's:
     alignas(64) std::atomic<std::uint64_t> tail;
@@ -37,6 +39,8 @@ struct ThreadArea {
     std::array<char, 256> name;  // ends with a zero
     // The cell of a position is position % kCapacity.
     alignas(64) std::array<Record, kCapacity> cells;
+    // The thread's own, but for what it says:
+    alignas(64) DropTable drops;
 };
 
 /// Definitions, one after the other: see definition_code.hpp. `used` bytes are whole.

@@ -12,7 +12,7 @@
 namespace metatrain_timing::detail {
 namespace {
 
-// Threads beyond that record into memory of the process alone: 17 MiB of a filesystem
+// Threads beyond that record into memory of the process alone: 19 MiB of a filesystem
 // that others need, too, are enough.
 constexpr std::size_t kMaxThreadsInFile = 64;
 

@@ -19,9 +19,8 @@ namespace metatrain_timing::detail {
 /// that ends with the process.
 ///
 /// Never destroyed, and its memory never given back, as a thread may be about to store
-/// in it; a life needs a quarter of a MiB for each thread it has at a time. Callable
-/// from any thread; locks for a short time, and does I/O only to make a file or an
-/// area.
+/// in it; a life needs 300 kB for each thread it has at a time. Callable from any
+/// thread; locks for a short time, and does I/O only to make a file or an area.
 class RingStore {
   public:
     /// For a life that records for `database`; empty: memory only.

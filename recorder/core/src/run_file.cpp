@@ -98,6 +98,9 @@ struct RunFile::Statements {
           upsert_loader(file.prepare(schema::statements::upsert_loader)),
           upsert_iterator(file.prepare(schema::statements::upsert_iterator)),
           update_dropped(file.prepare(schema::statements::update_process_dropped)),
+          upsert_interval_total(
+              file.prepare(schema::statements::upsert_interval_total)),
+          upsert_counter_total(file.prepare(schema::statements::upsert_counter_total)),
           insert_intervals(file.database_) {}
 
     SQLite::Statement insert_clock;
@@ -111,6 +114,8 @@ struct RunFile::Statements {
     SQLite::Statement upsert_loader;
     SQLite::Statement upsert_iterator;
     SQLite::Statement update_dropped;
+    SQLite::Statement upsert_interval_total;
+    SQLite::Statement upsert_counter_total;
     IntervalInsert insert_intervals;
 };
 
@@ -314,7 +319,7 @@ void RunFile::roll_back() noexcept {
         process_id_ = 0;
         process_is_fresh_ = false;
     }
-    written_dropped_count_ = 0;
+    written_drops_ = {};
     uncommitted_count_ = 0;
     uncommitted_positions_.clear();
     for (RowIds* ids : {&tracks_, &track_versions_, &stage_ids_, &counter_ids_,
@@ -450,6 +455,9 @@ std::int64_t RunFile::iterator_id(std::uint32_t number) {
 }
 
 void RunFile::write(const Harvest& harvest) {
+    if (harvest.dropped) {
+        write_sums(track_id(harvest), *harvest.dropped);
+    }
     const auto known = ring_positions_.find(harvest.track.number);
     const std::uint64_t from = known == ring_positions_.end()
                                    ? harvest.from
@@ -637,15 +645,52 @@ void RunFile::write_open(const Harvest& harvest) {
     }
 }
 
-void RunFile::write_dropped(std::int64_t dropped_count) {
-    if (dropped_count == written_dropped_count_) {
+// Absolute values, found again by their numbers: to write them twice changes nothing.
+void RunFile::write_sums(std::int64_t track, const DroppedSums& sums) {
+    std::unordered_map<std::int64_t, std::int64_t> row_ids{{DroppedSums::kTop, 0}};
+    SQLite::Statement& interval = statements_->upsert_interval_total;
+    for (const DroppedSums::Interval& node : sums.intervals) {
+        bind_value(interval, ":track_id", track);
+        bind_unless(interval, ":parent_id", row_ids.at(node.parent), 0);
+        bind_value(interval, ":stage_id", stage_id(node.stage));
+        bind_unless(interval, ":iterator_id", iterator_id(node.iterator), 0);
+        bind_value(interval, ":calls", node.sums.calls);
+        bind_value(interval, ":total_ns", node.sums.total_ns);
+        bind_unless(interval, ":cpu_ns",
+                    node.sums.cpu_calls == 0 ? -1 : node.sums.cpu_ns, -1);
+        bind_value(interval, ":cpu_wall_ns", node.sums.cpu_wall_ns);
+        if (node.sums.calls > 0) {
+            bind_value(interval, ":first_ns", node.sums.first_ns);
+            bind_value(interval, ":last_ns", node.sums.last_ns);
+        } else {
+            interval.bind(":first_ns");
+            interval.bind(":last_ns");
+        }
+        bind_value(interval, ":node", node.node);
+        row_ids[node.node] = run_for_id(interval);
+    }
+    SQLite::Statement& counter = statements_->upsert_counter_total;
+    for (const DroppedSums::Counter& node : sums.counters) {
+        bind_value(counter, ":track_id", track);
+        bind_value(counter, ":name_id", counter_id(node.counter));
+        bind_unless(counter, ":iterator_id", iterator_id(node.iterator), 0);
+        bind_value(counter, ":calls", node.sums.calls);
+        counter.bind(":value", node.sums.value);
+        bind_value(counter, ":node", node.node);
+        run(counter);
+    }
+}
+
+void RunFile::write_dropped(const DropCounts& counts) {
+    if (counts == written_drops_) {
         return;
     }
     SQLite::Statement& update = statements_->update_dropped;
     bind_value(update, ":process_id", process_id_);
-    bind_value(update, ":dropped_count", dropped_count);
+    bind_value(update, ":dropped_count", counts.dropped);
+    bind_value(update, ":unsummed_count", counts.unsummed);
     run(update);
-    written_dropped_count_ = dropped_count;
+    written_drops_ = counts;
 }
 
 void RunFile::write_ended(std::int64_t ended_ns) {

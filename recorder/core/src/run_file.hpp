@@ -70,13 +70,13 @@ class RunFile {
 
     void write(const PendingDefinitions& definitions);
     void write(const ClockSnapshot& snapshot);
-    /// Records of one thread, in the order they were made; those that the file has
-    /// already are left out.
+    /// Records of one thread, in the order they were made, and the sums of those that
+    /// its ring did not take; what the file has already is left out.
     void write(const Harvest& harvest);
     /// The intervals that are open on the thread now.
     void write_open(const Harvest& harvest);
     /// How many at least: the file may know of more.
-    void write_dropped(std::int64_t dropped_count);
+    void write_dropped(const DropCounts& counts);
     void write_ended(std::int64_t ended_ns);
 
     /// From the next transaction on fewer batches and steps are written one by one; see
@@ -124,6 +124,7 @@ class RunFile {
     std::int64_t counter_id(std::uint16_t number);
     std::int64_t iterator_id(std::uint32_t number);
     void write_counter(std::int64_t track, const Record& record);
+    void write_sums(std::int64_t track, const DroppedSums& sums);
     WalkedInterval walked(std::int64_t track, const Record& record);
     WalkedInterval walked(std::int64_t track, const OpenFrame& frame);
     std::vector<bool> kept_records(const Harvest& harvest, std::int64_t track,
@@ -151,7 +152,7 @@ class RunFile {
 
     std::int64_t process_id_ = 0;
     bool process_is_fresh_ = false;  // its row is part of the open transaction
-    std::int64_t written_dropped_count_ = 0;
+    DropCounts written_drops_;
     std::int64_t written_count_ = 0;
     std::int64_t uncommitted_count_ = 0;
     RowIds tracks_;

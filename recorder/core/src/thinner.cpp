@@ -58,7 +58,7 @@ Thinner::Thinner(const SQLite::Database& database)
                        std::string(schema::statements::select_counters_before)),
       delete_counters_(database, std::string(schema::statements::delete_counters)),
       insert_counter_total_(database,
-                            std::string(schema::statements::insert_counter_total)) {
+                            std::string(schema::statements::upsert_counter_total)) {
 }
 
 void Thinner::sharpen(std::int64_t now_ns) {

@@ -92,12 +92,18 @@ ThreadState* ThreadRegistry::enter(ThreadState* old, std::uint64_t life) {
         }
         state = new ThreadState(*store_, *area);
     }
+    // A kill finds the area empty until it is described.
+    state->area.track_number.store(0, std::memory_order_release);
     // Records that came too late for an older life go unseen.
     state->ring.release_to(state->ring.head());
     state->counted_to = state->ring.head();
     state->open.clear();
     state->context = {};
     state->area.dropped_count.store(0, std::memory_order_relaxed);
+    state->area.unsummed_count.store(0, std::memory_order_relaxed);
+    state->area.drops.clear();
+    state->written_drops = 0;
+    state->counted_drops = {};
     state->life = life;
     state->finished = false;
     track.number = ++track_count_;
@@ -147,6 +153,13 @@ std::vector<Harvest> ThreadRegistry::harvest(std::uint64_t life, Totals& totals,
         harvest.track = state->track;
         harvest.name_version = state->name_version;
         harvest.finished = state->finished;
+        harvest.dropped_count =
+            state->area.dropped_count.load(std::memory_order_acquire);
+        if (harvest.dropped_count != state->written_drops) {
+            harvest.dropped = state->area.drops.read();
+            totals.add(*harvest.dropped, state->counted_drops);
+            state->counted_drops = *harvest.dropped;
+        }
         if (frames == Frames::none) {
             continue;
         }
@@ -164,13 +177,17 @@ void ThreadRegistry::release(const std::vector<Harvest>& harvests) noexcept {
     const std::lock_guard lock(mutex_);
     for (const Harvest& harvest : harvests) {
         harvest.state->ring.release_to(harvest.to);
+        if (harvest.dropped) {
+            harvest.state->written_drops = harvest.dropped_count;
+            harvest.state->area.drops.acknowledge(harvest.dropped->generation);
+        }
         if (!harvest.finished) {
             continue;
         }
         ThreadArea& area = harvest.state->area;
         area.track_number.store(0, std::memory_order_release);
-        lost_count_.fetch_add(area.dropped_count.exchange(0, std::memory_order_relaxed),
-                              std::memory_order_relaxed);
+        gone_drops_.dropped += area.dropped_count.exchange(0);
+        gone_drops_.unsummed += area.unsummed_count.exchange(0);
         std::erase(active_, harvest.state);
         try {
             idle_.push_back(harvest.state);
@@ -188,13 +205,16 @@ void ThreadRegistry::rename(ThreadState& state, std::string_view name) {
     describe(state);
 }
 
-std::int64_t ThreadRegistry::dropped_count() const noexcept {
+DropCounts ThreadRegistry::drop_counts() const noexcept {
     const std::lock_guard lock(mutex_);
-    std::int64_t count = lost_count_.load(std::memory_order_relaxed);
+    const std::int64_t stateless = stateless_drops_.load(std::memory_order_relaxed);
+    DropCounts counts{gone_drops_.dropped + stateless,
+                      gone_drops_.unsummed + stateless};
     for (const ThreadState* state : active_) {
-        count += state->area.dropped_count.load(std::memory_order_relaxed);
+        counts.dropped += state->area.dropped_count.load(std::memory_order_acquire);
+        counts.unsummed += state->area.unsummed_count.load(std::memory_order_relaxed);
     }
-    return count;
+    return counts;
 }
 
 void ThreadRegistry::end_life() noexcept {
@@ -214,7 +234,8 @@ void ThreadRegistry::forget_all() {
     active_.clear();
     idle_.clear();
     track_count_ = 0;
-    lost_count_.store(0, std::memory_order_relaxed);
+    gone_drops_ = {};
+    stateless_drops_.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace metatrain_timing::detail

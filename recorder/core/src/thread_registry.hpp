@@ -44,10 +44,10 @@ class ThreadRegistry {
 
     void rename(ThreadState& state, std::string_view name);
 
-    /// Records lost by all threads of the life.
-    std::int64_t dropped_count() const noexcept;
-    /// Counts a record lost by a thread that has no state.
-    void drop() noexcept { lost_count_.fetch_add(1, std::memory_order_relaxed); }
+    /// Records dropped by all threads of the life.
+    DropCounts drop_counts() const noexcept;
+    /// Counts a record of a thread that has no state.
+    void drop() noexcept { stateless_drops_.fetch_add(1, std::memory_order_relaxed); }
 
     /// Ends a life: its states are not used again. Threads get new ones in the next.
     void end_life() noexcept;
@@ -65,7 +65,8 @@ class ThreadRegistry {
     // Of older lives and of a parent; keeps leak checkers quiet.
     std::vector<ThreadState*> forgotten_;
     std::uint64_t track_count_ = 0;
-    std::atomic<std::int64_t> lost_count_{0};
+    DropCounts gone_drops_;  // of threads that are gone
+    std::atomic<std::int64_t> stateless_drops_{0};
 };
 
 }  // namespace metatrain_timing::detail

@@ -27,12 +27,11 @@ struct ThreadState {
         return last_ns;
     }
 
-    /// Notes a record that did not fit. The owner alone writes the count.
-    void drop(std::int64_t count = 1) noexcept {
-        area.dropped_count.store(
-            area.dropped_count.load(std::memory_order_relaxed) + count,
-            std::memory_order_relaxed);
-    }
+    /// Notes a record that did not fit into the ring and adds it to the sums. `cpu_ns`
+    /// -1: not measured. The owner alone calls it.
+    void drop(const Record& record, std::int64_t cpu_ns) noexcept;
+    /// Notes one that was not even a record.
+    void drop_unsummed() noexcept;
 
     const RingStore& store;
     ThreadArea& area;
@@ -45,8 +44,10 @@ struct ThreadState {
     OpenStack& open;
 
     // Guarded by the registry's mutex:
-    std::uint64_t life = 0;        // whose drain takes the records
-    std::uint64_t counted_to = 0;  // position up to which the totals know the records
+    std::uint64_t life = 0;          // whose drain takes the records
+    std::uint64_t counted_to = 0;    // position up to which the totals know the records
+    std::int64_t written_drops = 0;  // dropped_count when the sums were last written
+    DroppedSums counted_drops;       // which the totals know
     std::uint32_t name_version = 0;
     bool finished = false;
     TrackInfo track;

@@ -47,18 +47,26 @@ void expect_sound(const fs::path& path) {
     EXPECT_THAT(query(path, "PRAGMA journal_mode"), ElementsAre("delete"));
 }
 
-// Leaves out two calls of `step` (60 and 20 long) with one `optimizer` (30) in them.
+// Leaves out two calls of `step` (60 and 20 long) with one `optimizer` (30) in them, as
+// a buffer was full; and what the size limit took.
 void add_totals(const fs::path& path) {
     RunBuilder(path).execute(
         "INSERT INTO interval_total (id, track_id, parent_id, stage_id, iterator_id,"
-        "  calls, total_ns, first_ns, last_ns)"
-        " SELECT 7, 1, NULL, id, 1, 2, 80, 500, 600 FROM stage WHERE name = 'step';"
+        "  calls, total_ns, first_ns, last_ns, node)"
+        " SELECT 7, 1, NULL, id, 1, 2, 80, 500, 600, 0 FROM stage WHERE name = 'step';"
         "INSERT INTO interval_total (id, track_id, parent_id, stage_id, iterator_id,"
-        "  calls, total_ns, cpu_ns, cpu_wall_ns)"
-        " SELECT 9, 1, 7, id, 1, 1, 30, 25, 30 FROM stage WHERE name = 'optimizer';"
+        "  calls, total_ns, cpu_ns, cpu_wall_ns, node)"
+        " SELECT 9, 1, 7, id, 1, 1, 30, 25, 30, 1 FROM stage WHERE name = 'optimizer';"
+        "INSERT INTO interval_total (id, track_id, parent_id, stage_id, calls, "
+        "total_ns)"
+        " SELECT 10, 1, NULL, id, 4, 7 FROM stage WHERE name = 'loader';"
+        "INSERT INTO interval_total (id, track_id, parent_id, stage_id, calls, "
+        "total_ns)"
+        " SELECT 11, 1, NULL, id, 5, 9 FROM stage WHERE name = 'loader';"
         "INSERT INTO counter_name VALUES (1, 'atoms');"
         "INSERT INTO counter VALUES (1, 1, 1, 100, 5.0, 0, 1, 0);"
-        "INSERT INTO counter_total VALUES (1, 1, 1, 1, 2, 7.5);");
+        "INSERT INTO counter_total VALUES (1, 1, 1, 1, 2, 7.0, 0);"
+        "INSERT INTO counter_total VALUES (2, 1, 1, 1, 2, 0.5, NULL);");
 }
 
 TEST(Merge, SumsOfWhatWasLeftOutGoAlongAndAreInTheViews) {
@@ -71,19 +79,26 @@ TEST(Merge, SumsOfWhatWasLeftOutGoAlongAndAreInTheViews) {
         EXPECT_THAT(
             query(folder / file,
                   "SELECT above.name, own.name, part.calls, part.total_ns, part.cpu_ns,"
-                  " part.cpu_wall_ns, part.first_ns, part.last_ns"
+                  " part.cpu_wall_ns, part.first_ns, part.last_ns, part.node"
                   " FROM interval_total AS part"
                   " JOIN stage AS own ON own.id = part.stage_id"
                   " LEFT JOIN interval_total AS whole ON whole.id = part.parent_id"
-                  " LEFT JOIN stage AS above ON above.id = whole.stage_id ORDER BY 3"),
-            ElementsAre("step|optimizer|1|30|25|30|NULL|NULL",
-                        "NULL|step|2|80|NULL|0|500|600"));
+                  " LEFT JOIN stage AS above ON above.id = whole.stage_id ORDER BY "
+                  "part.id"),
+            ElementsAre("NULL|step|2|80|NULL|0|500|600|0",
+                        "step|optimizer|1|30|25|30|NULL|NULL|1",
+                        "NULL|loader|4|7|NULL|0|NULL|NULL|NULL",
+                        "NULL|loader|5|9|NULL|0|NULL|NULL|NULL"));
         EXPECT_THAT(query(folder / file,
                           "SELECT stage, calls, total_ns, max_ns FROM v_stage_summary"
-                          " WHERE role = 'main' AND stage <> 'loader' ORDER BY stage"),
+                          " WHERE role = 'main' AND stage IN ('optimizer', 'step') "
+                          "ORDER BY stage"),
                     ElementsAre("optimizer|3|50|10", "step|4|140|30"));
         EXPECT_THAT(query(folder / file, "SELECT total FROM v_counter_rate"),
                     ElementsAre("12.5"));
+        EXPECT_THAT(
+            query(folder / file, "SELECT calls, value, node FROM counter_total"),
+            ElementsAre("2|7.0|0", "2|0.5|NULL"));
     }
 }
 
@@ -127,7 +142,8 @@ TEST(Merge, KeepsEveryKindOfRow) {
     const TempFolder folder;
     {
         RunBuilder file(folder / "run.db");
-        const Id process = file.process(file.run("run-1"), {.dropped_count = 3});
+        const Id process =
+            file.process(file.run("run-1"), {.dropped_count = 3, .unsummed_count = 1});
         const Id track = file.track(process, "thread");
         const Id loader = file.loader({.process = process});
         const Id pass = file.iterator({.loader = loader, .number = 4, .epoch = 2});
@@ -159,8 +175,9 @@ TEST(Merge, KeepsEveryKindOfRow) {
     EXPECT_THAT(rows("SELECT cpu_ns FROM interval WHERE cpu_ns"), ElementsAre("99"));
     EXPECT_THAT(rows("SELECT uuid, attempt FROM run ORDER BY uuid"),
                 ElementsAre("run-1|1", "run-2|NULL"));
-    EXPECT_THAT(rows("SELECT dropped_count FROM process WHERE uuid = 'main-0'"),
-                ElementsAre("3"));
+    EXPECT_THAT(rows("SELECT dropped_count, unsummed_count FROM process"
+                     " WHERE uuid = 'main-0'"),
+                ElementsAre("3|1"));
     EXPECT_THAT(rows("SELECT DISTINCT phase FROM v_interval WHERE role = 'worker'"),
                 ElementsAre("unknown"));
     expect_sound(folder / "all.db");

@@ -129,7 +129,8 @@ TEST_F(LoadTotals, SumsOfACounterAreOne) {
         RunBuilder file(folder_ / "run.db");
         file.execute(
             "INSERT INTO counter_name VALUES (1, 'atoms'), (2, 'bad');"
-            "INSERT INTO counter_total VALUES (1, 1, 1, 1, 2, 7.5),"
+            "INSERT INTO counter_total (id, track_id, name_id, iterator_id, calls,"
+            "  value) VALUES (1, 1, 1, 1, 2, 7.5),"
             " (2, 1, 1, 1, 1, 2.5), (3, 1, 2, 1, 1, 9e999)");
     }
     const Track track = main_track();

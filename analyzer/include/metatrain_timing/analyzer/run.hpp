@@ -95,9 +95,10 @@ struct Process {
     std::string boot_id;
     std::int64_t started_ns = 0;
     std::optional<std::int64_t> ended_ns;
-    std::string ending;  // "clean", "killed", "unknown"
-    bool alive = false;  // recording right now, as far as its lock tells
-    std::int64_t dropped_count = 0;
+    std::string ending;                // "clean", "killed", "unknown"
+    bool alive = false;                // recording right now, as far as its lock tells
+    std::int64_t dropped_count = 0;    // records whose sums alone are there
+    std::int64_t unsummed_count = 0;   // of those, not even that
     std::int64_t clock_offset_ns = 0;  // Unix time minus monotonic time
     std::vector<Track> tracks;
     std::vector<std::pair<std::string, std::string>> environment;

@@ -41,7 +41,7 @@ StageId stage(std::string_view name) noexcept;
 CounterId counter(std::string_view name) noexcept;
 
 /// Opens an interval on the calling thread. Cost: one clock read, no lock, no system
-/// call; the first call of a thread allocates its ring (256 KiB) under a lock. Off: one
+/// call; the first call of a thread allocates its ring (300 kB) under a lock. Off: one
 /// load and a branch.
 OpenInterval begin(StageId stage) noexcept;
 

@@ -68,9 +68,15 @@ struct CounterTotal {
 struct Health {
     std::filesystem::path file;       // empty until the first record was written
     std::int64_t recorded_count = 0;  // records written to the file
-    std::int64_t dropped_count = 0;   // records lost to a full buffer
-    bool degraded = false;            // something is not as it should be
-    std::string last_problem;         // empty: none
+    /// Records that are not in the file one by one, as a buffer was full (or they were
+    /// none: without a name, nested too deep, a NaN). Their sums are in the file, by
+    /// path of stages and pass of the loader, and in `totals()` …
+    std::int64_t dropped_count = 0;
+    /// … but for these: what was no record, and what came while the database could not
+    /// be written for so long that the room for sums ran out, too.
+    std::int64_t unsummed_count = 0;
+    bool degraded = false;     // something is not as it should be
+    std::string last_problem;  // empty: none
 };
 
 /// An environment variable that children started by exec need.
