@@ -104,6 +104,11 @@ void complete_names(const Harvest& harvest, Names& stages, Names& counters) {
     }
 }
 
+// So many that their sum fits, whatever the bytes are.
+std::int64_t possible_count(std::int64_t count) {
+    return std::clamp<std::int64_t>(count, 0, std::int64_t{1} << 48U);
+}
+
 class Adopter {
   public:
     Adopter(const fs::path& database, const AdoptionOptions& options)
@@ -181,8 +186,8 @@ class Adopter {
             complete_names(thread.harvest, stages, counters);
             file.write(thread.harvest);
             file.write_open(thread.harvest);
-            dropped.dropped += area->dropped_count.load();
-            dropped.unsummed += area->unsummed_count.load();
+            dropped.dropped += possible_count(area->dropped_count.load());
+            dropped.unsummed += possible_count(area->unsummed_count.load());
         }
         file.write_dropped(dropped);
         if (!ender_uuid_.empty() && image.process().parent_uuid == ender_uuid_) {

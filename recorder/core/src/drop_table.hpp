@@ -68,7 +68,7 @@ class DropTable {
     static constexpr std::size_t kCountersOfPasses = 24;
 
     /// Owner: adds an interval that was nested in the first `depth` of `open`. False
-    /// where it is not summed. `cpu_ns` -1: not measured. Some 100 ns for each depth.
+    /// where it is not summed. `cpu_ns` -1: not measured. Costs 0.1 to 0.4 us.
     bool add_interval(const Record& record, std::int64_t cpu_ns,
                       const OpenStack& open) noexcept;
     bool add_counter(const Record& record) noexcept;
