@@ -117,32 +117,25 @@ SteadyState find_cut(const std::map<std::size_t, ProcessSteps>& processes) {
     return cut;
 }
 
-void set_mean(std::optional<Summary>& summary, std::int64_t total_ns,
-              std::int64_t count) {
-    if (summary && count > 0) {
-        summary->mean_ns = static_cast<double>(total_ns) / static_cast<double>(count);
-    }
+using Processes = std::map<std::size_t, ProcessSteps>;
+
+bool steps_by_optimizer(std::span<const Pass> passes, const PhaseGroup& group) {
+    return std::any_of(group.passes.begin(), group.passes.end(), [&](std::size_t i) {
+        const auto& turns = passes[i].turns;
+        return (passes[i].summed && passes[i].summed->optimizer_calls > 0) ||
+               std::any_of(turns.begin(), turns.end(),
+                           [](const Turn& turn) { return turn.has_optimizer(); });
+    });
 }
 
-}  // namespace
-
-StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) {
-    const bool by_optimizer =
-        std::any_of(group.passes.begin(), group.passes.end(), [&](std::size_t i) {
-            const auto& turns = passes[i].turns;
-            return (passes[i].summed && passes[i].summed->optimizer_calls > 0) ||
-                   std::any_of(turns.begin(), turns.end(),
-                               [](const Turn& turn) { return turn.has_optimizer(); });
-        });
-
-    StepSeries series;
-    std::map<std::size_t, ProcessSteps> processes;
+Processes collect(std::span<const Pass> passes, const PhaseGroup& group,
+                  bool by_optimizer) {
+    Processes processes;
     for (std::size_t p = 0; p < group.passes.size(); ++p) {
         const Pass& pass = passes[group.passes[p]];
         ProcessSteps& process = processes[pass.process];
         process.epochs += 1;
         process.summed += pass.summed.value_or(SummedTurns());
-        series.steady_turns.emplace_back(pass.turns.size(), false);
         for (std::size_t t = 0; t < pass.turns.size(); ++t) {
             process.turns_ns += duration_ns(pass.turns[t]);
             if (pass.turns[t].partial) {
@@ -154,21 +147,29 @@ StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) 
             add_turn(process, {p, t}, pass, by_optimizer);
         }
     }
-    std::int64_t all_turns = 0;
-    std::int64_t all_ns = 0;
     for (auto& [index, process] : processes) {
         choose_candidates(process);
-        series.epochs = std::max(series.epochs, process.epochs);
+    }
+    return processes;
+}
+
+void count(StepSeries& series, const Processes& processes, bool by_optimizer) {
+    for (const auto& [index, process] : processes) {
         const std::int64_t steps = process.all_steps(by_optimizer);
+        series.epochs = std::max(series.epochs, process.epochs);
         series.steps = std::max(series.steps, steps);
         series.all_steps += steps;
         series.micro_steps = std::max(series.micro_steps, process.all_turns());
         series.partial_steps = std::max(series.partial_steps, process.all_partial());
         series.summed_turns += process.summed.bodies;
-        all_turns += process.all_turns();
-        all_ns += process.turns_ns + process.summed.wait_ns + process.summed.body_ns;
     }
+}
 
+void measure_steady(StepSeries& series, const Processes& processes,
+                    std::span<const Pass> passes, const PhaseGroup& group) {
+    for (const std::size_t p : group.passes) {
+        series.steady_turns.emplace_back(passes[p].turns.size(), false);
+    }
     const SteadyState cut = find_cut(processes);
     series.settled = cut.settled;
     std::vector<std::int64_t> step_ns;
@@ -193,10 +194,37 @@ StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) 
     series.steady_steps = static_cast<std::int64_t>(step_ns.size());
     series.step = summarize(step_ns);
     series.turn = summarize(turn_ns);
-    if (series.summed_turns > 0) {
-        set_mean(series.step, all_ns, series.all_steps);
-        set_mean(series.turn, all_ns, all_turns);
+}
+
+// Of all, where some turns are only summed.
+void set_means(StepSeries& series, const Processes& processes) {
+    std::int64_t turns = 0;
+    std::int64_t total_ns = 0;
+    for (const auto& [index, process] : processes) {
+        turns += process.all_turns();
+        total_ns += process.turns_ns + process.summed.wait_ns + process.summed.body_ns;
     }
+    const auto set = [&](std::optional<Summary>& summary, std::int64_t count) {
+        if (summary && count > 0) {
+            summary->mean_ns =
+                static_cast<double>(total_ns) / static_cast<double>(count);
+        }
+    };
+    if (series.summed_turns > 0) {
+        set(series.step, series.all_steps);
+        set(series.turn, turns);
+    }
+}
+
+}  // namespace
+
+StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) {
+    const bool by_optimizer = steps_by_optimizer(passes, group);
+    const Processes processes = collect(passes, group, by_optimizer);
+    StepSeries series;
+    count(series, processes, by_optimizer);
+    measure_steady(series, processes, passes, group);
+    set_means(series, processes);
     return series;
 }
 
