@@ -19,9 +19,9 @@ def size_of(outcome: Outcome) -> int:
     return sum(file.stat().st_size for file in outcome.files)
 
 
-def report_of(outcome: Outcome, beyond: float = 0.1) -> dict[str, Any]:
+def report_of(outcome: Outcome) -> dict[str, Any]:
     assert (outcome.code, outcome.warnings) == (0, [])
-    assert size_of(outcome) <= LIMIT * (1 + beyond)
+    assert size_of(outcome) <= LIMIT * 1.1
     report = Run(outcome.database).report()
     assert [warning["code"] for warning in report["warnings"]] == ["thinned"]
     return dict(report)
@@ -89,8 +89,7 @@ def test_batches_of_workers_are_counted_in_all_processes(record: Record) -> None
         2,
         environment=LIMITED,
     )
-    # Each process looks at the files of the others once a second.
-    report = report_of(outcome, 0.25)
+    report = report_of(outcome)
     (phase,) = (phase for phase in report["phases"] if phase["name"] == "train")
 
     check_that_it_closes(phase)

@@ -320,6 +320,9 @@ bool Drain::write(bool last) {
 void Drain::keep_within_limit(const std::vector<Harvest>& harvests, bool last) {
     RunFile& file = *owned_.file;
     const RunFile::Size size = file.size();
+    if (size_limit_.has_grown(size.whole)) {
+        file.checkpoint();  // others see how large it is
+    }
     if (!last && size_limit_.is_reached(size.whole, size.used,
                                         walk_is_due_ || file.is_thinning_written())) {
         file.thin_more();

@@ -601,6 +601,10 @@ bool RunFile::is_thinning_written() const noexcept {
     return thinner_ && thinner_->is_walking();
 }
 
+void RunFile::checkpoint() {
+    database_.exec("PRAGMA wal_checkpoint(PASSIVE)");
+}
+
 RunFile::Size RunFile::size() {
     const std::int64_t page_size = database_.execAndGet("PRAGMA page_size").getInt64();
     const std::int64_t pages = database_.execAndGet("PRAGMA page_count").getInt64();

@@ -97,6 +97,8 @@ class RunFile {
         std::int64_t whole = 0;
     };
     Size size();
+    /// Moves what is in its WAL into the file, as far as readers allow.
+    void checkpoint();
 
     /// For a process that is dead: whether its end is in the file, in which case
     /// nothing is missing there. To be called after `begin()`.

@@ -94,6 +94,10 @@ FilesOnDisk measure_files(const fs::path& database) noexcept {
     return found;
 }
 
+bool SizeLimit::has_grown(std::int64_t own_bytes) const noexcept {
+    return own_bytes - own_when_looked_ >= limit_bytes_ / 100;
+}
+
 bool SizeLimit::is_reached(std::int64_t own_bytes, std::int64_t used_bytes,
                            bool gives_way) noexcept {
     const auto limit = static_cast<double>(limit_bytes_);
@@ -102,8 +106,9 @@ bool SizeLimit::is_reached(std::int64_t own_bytes, std::int64_t used_bytes,
         return false;
     }
     const std::int64_t now = monotonic_ns();
-    if (now >= next_look_ns_) {
+    if (now >= next_look_ns_ || has_grown(own_bytes)) {
         seen_ = measure_files(database_);
+        own_when_looked_ = own_bytes;
         own_when_seen_ = std::min(own_bytes, seen_.bytes);
         next_look_ns_ = now + kLookPeriodNs;
     }

@@ -33,10 +33,14 @@ class SizeLimit {
 
     bool is_set() const noexcept { return limit_bytes_ > 0; }
 
+    /// Whether this process's file has grown by 1 % of the limit since the last look.
+    bool has_grown(std::int64_t own_bytes) const noexcept;
+
     /// Where the limit is set. `own_bytes`: of this process's file now, `used_bytes` of
     /// it hold something. `gives_way`: what was done when it was reached has not made
     /// its room yet; it is reached anew only if the file goes on growing. Others' files
-    /// are looked at once a second.
+    /// are looked at once a second, and each time that this one has grown by 1 % of the
+    /// limit.
     bool is_reached(std::int64_t own_bytes, std::int64_t used_bytes,
                     bool gives_way) noexcept;
 
@@ -46,6 +50,7 @@ class SizeLimit {
     std::int64_t before_bytes_;
     std::int64_t next_look_ns_ = 0;
     FilesOnDisk seen_;
+    std::int64_t own_when_looked_ = 0;
     std::int64_t own_when_seen_ = 0;
     std::int64_t own_when_reached_ = 0;
 };
