@@ -3,7 +3,8 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,61 @@ def test_a_worker_that_dies_in_its_collate_is_named_with_it(
     )
     assert (died["ending"], died["open_stage"]) == ("killed", "collate")
     # Batches 1 and 3 were sent, 5 was being made.
+    recording = outcome.recording
+    assert [row.batch for row in recording.of("fetch", worker=1)] == [1, 3]
+    assert left_in_shared_memory(recording) == []
+
+
+@pytest.fixture
+def memory_group() -> Iterator[Path]:
+    """A control group of 64 MB, where this process may make one."""
+    places = ("memory", "memory.limit_in_bytes"), ("", "memory.max")
+    for place, limit in places:
+        group = Path("/sys/fs/cgroup") / place / f"metatrain-timing-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(64 << 20))
+        except OSError:
+            group.rmdir()
+            continue
+        yield group
+        while (group / "cgroup.procs").read_text():
+            time.sleep(0.01)
+        group.rmdir()
+        return
+    pytest.skip("no control group can be made here")
+
+
+def test_a_worker_beyond_its_memory_limit_is_named_with_its_stage(
+    record: Record, tmp_path: Path, memory_group: Path
+) -> None:
+    script = tmp_path / "grows.py"
+    script.write_text(
+        "import torch\n"
+        "from torch.utils.data import DataLoader, get_worker_info\n"
+        "def collate(samples):\n"
+        "    if samples[0] >= 10 and get_worker_info().id == 1:\n"
+        f"        open('{memory_group}/cgroup.procs', 'w').write('0')\n"
+        "        grown = [bytes([1]) * (1 << 20) for _ in range(500)]\n"
+        "        raise RuntimeError('has all the memory it wants')\n"
+        "    return samples\n"
+        "loader = DataLoader(range(40), batch_size=2, num_workers=2,\n"
+        "                    collate_fn=collate)\n"
+        "for batch in loader: pass\n"
+    )
+    outcome = record(script, check=False)
+    assert outcome.code == 1
+    assert "killed by signal: Killed" in outcome.err
+    assert outcome.warnings == []
+    (died,) = (
+        row
+        for row in Run(outcome.database).report()["processes"]
+        if row["role"] == "worker" and row["worker"] == 1
+    )
+    assert (died["ending"], died["open_stage"]) == ("killed", "collate")
     recording = outcome.recording
     assert [row.batch for row in recording.of("fetch", worker=1)] == [1, 3]
     assert left_in_shared_memory(recording) == []
