@@ -7,8 +7,8 @@
 #include <span>
 #include <tuple>
 
-#include "analyzer/analysis/loop_parts.hpp"
 #include "analyzer/analysis/stages.hpp"
+#include "analyzer/analysis/summed_passes.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -38,89 +38,6 @@ struct RawEnd {
 bool contains(const std::vector<std::int32_t>& values, std::int32_t value) {
     return std::find(values.begin(), values.end(), value) != values.end();
 }
-
-// What is summed of the turns of one iterator.
-struct SummedPass {
-    SummedTurns turns;
-    std::int64_t waits = 0;
-    std::int64_t ends = 0;
-    std::uint16_t depth = 0;
-    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
-    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
-};
-using SummedPasses = std::map<std::int32_t, SummedPass>;  // by iterator
-
-class Summer {
-  public:
-    Summer(const Track& track, const StageNumbers& stages)
-        : track_(track), stages_(stages), parts_(find_loop_parts(track, stages)) {}
-
-    SummedPasses sum() {
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            const IntervalTotal& total = track_.totals[i];
-            if (total.calls == 0) {
-                continue;
-            }
-            if (parts_[i] != LoopPart::none) {
-                add(total, parts_[i]);
-            } else if (static_cast<int>(total.stage) == stages_.optimizer) {
-                add_optimizer(total);
-            }
-        }
-        for (auto& [iterator, pass] : passes_) {
-            // Of zipped loaders the first has the bodies.
-            pass.turns.unfinished =
-                pass.turns.bodies > 0 ? pass.waits - pass.turns.bodies : 0;
-        }
-        std::erase_if(passes_, [](const auto& entry) {
-            return entry.second.start_ns > entry.second.end_ns;  // only parts
-        });
-        return std::move(passes_);
-    }
-
-  private:
-    void add(const IntervalTotal& total, LoopPart part) {
-        SummedPass& pass = passes_[total.iterator];
-        if (part == LoopPart::wait) {
-            pass.waits += total.calls;
-            pass.turns.wait_ns += total.total_ns;
-            pass.depth = depth_of(total);
-        } else if (part == LoopPart::body) {
-            pass.turns.bodies += total.calls;
-            pass.turns.body_ns += total.total_ns;
-            pass.depth = depth_of(total);
-        } else {
-            pass.ends += total.calls;
-        }
-        pass.start_ns = std::min(pass.start_ns, total.first_ns);
-        pass.end_ns = std::max(pass.end_ns, total.last_ns);
-    }
-
-    void add_optimizer(const IntervalTotal& total) {
-        for (std::int32_t at = total.parent; at >= 0;) {
-            const auto index = static_cast<std::size_t>(at);
-            if (parts_[index] == LoopPart::body) {
-                passes_[track_.totals[index].iterator].turns.optimizer_calls +=
-                    total.calls;
-                return;
-            }
-            at = track_.totals[index].parent;
-        }
-    }
-
-    std::uint16_t depth_of(const IntervalTotal& total) const {
-        std::uint16_t depth = 0;
-        for (std::int32_t at = total.parent; at >= 0 && depth < 65535; ++depth) {
-            at = track_.totals[static_cast<std::size_t>(at)].parent;
-        }
-        return depth;
-    }
-
-    const Track& track_;
-    const StageNumbers& stages_;
-    const std::vector<LoopPart> parts_;
-    SummedPasses passes_;
-};
 
 // Puts the waits and bodies of one track together to turns.
 class TurnFinder {
@@ -569,15 +486,6 @@ void mark_failed_first_turn(std::span<Pass> passes) {
 
 }  // namespace
 
-SummedTurns& SummedTurns::operator+=(const SummedTurns& other) {
-    bodies += other.bodies;
-    unfinished += other.unfinished;
-    wait_ns += other.wait_ns;
-    body_ns += other.body_ns;
-    optimizer_calls += other.optimizer_calls;
-    return *this;
-}
-
 std::vector<Pass> find_passes(const Run& run) {
     const StageNumbers stages(run);
     std::vector<Pass> all;
@@ -588,7 +496,7 @@ std::vector<Pass> find_passes(const Run& run) {
         const std::size_t first_of_process = all.size();
         for (std::size_t t = 0; t < run.processes[p].tracks.size(); ++t) {
             const Track& track = run.processes[p].tracks[t];
-            SummedPasses summed = Summer(track, stages).sum();
+            SummedPasses summed = sum_passes(track, stages);
             TurnFinder finder(track, stages, summed);
             finder.run();
             PassMaker maker(run, std::move(finder.turns), std::move(finder.ends),

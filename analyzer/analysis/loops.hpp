@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/analysis/summed_passes.hpp"
 #include "analyzer/model/run.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -28,17 +29,6 @@ struct Turn {
 
     bool has_optimizer() const { return optimizer_calls > 0; }
     bool lacks_wait() const { return waits.empty() && body.has_value(); }
-};
-
-/// Turns of a pass that are not on record one by one, see `IntervalTotal`.
-struct SummedTurns {
-    std::int64_t bodies = 0;
-    std::int64_t unfinished = 0;  // more waits than bodies, of loaders that have bodies
-    std::int64_t wait_ns = 0;
-    std::int64_t body_ns = 0;
-    std::int64_t optimizer_calls = 0;
-
-    SummedTurns& operator+=(const SummedTurns& other);
 };
 
 /// One pass of a loop over its loader, or over several that are zipped or take turns.

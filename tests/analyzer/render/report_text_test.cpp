@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/analyzer/render/training_scene.hpp"
+#include "tests/support/summed_run.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -167,6 +168,24 @@ TEST(ReportText, SaysSoWhereThereIsNoCompleteStep) {
     EXPECT_THAT(text, HasSubstr("0 complete steps, 1 partial"));
     EXPECT_THAT(text, Not(HasSubstr("nan")));
     EXPECT_THAT(text, Not(HasSubstr("inf")));
+}
+
+TEST(ReportText, OfARunBeyondItsSizeLimitIsOfAllStepsAndSaysWhatIsNot) {
+    const auto run = test::summed(TrainingScene().build(),
+                                  [](int, int batch) { return batch < 10; });
+    const std::string text = report_text(make_report(run), {}, {});
+    const std::string steps = section_of(text, "WHERE A TRAINING STEP GOES");
+    EXPECT_THAT(steps, HasSubstr("50 complete steps, 2 epochs; shown: all, median and "
+                                 "p95 of the 18 on record"));
+    // 2 waits of 300 and 48 of 8; those on record one by one take 8
+    EXPECT_EQ(line_of(steps, "loader"), "loader: waiting for data 19.7 17.6 % 8.0 8.0");
+    EXPECT_EQ(line_of(steps, "step"), "step: using it 92.0 82.4 % 92.0 92.0");
+    EXPECT_EQ(line_of(steps, "one step"), "one step 111.7 100 % 100.0 100.0");
+    EXPECT_THAT(section_of(text, "INSIDE THE WORKERS"), HasSubstr("50 batches in 4"));
+    EXPECT_THAT(section_of(text, "WHY IT WAITS"),
+                HasSubstr("estimated from the waits on"));
+    EXPECT_EQ(line_of(text, "steps (50)"), "steps (50) 4.98 88.0 %");
+    EXPECT_EQ(line_of(text, "first steps"), "no line begins with first steps");
 }
 
 TEST(ReportText, EscapesNamesFromFiles) {
