@@ -2,11 +2,12 @@
 # Measures what recording costs, beside other tools, all in one run on this machine, and
 # prints tables in Markdown; docs/benchmarks.md says what they mean.
 #
-# usage: scripts/benchmarks.sh [--long] [hot|python|drain|training|all]...
+# usage: scripts/benchmarks.sh [--long] [hot|python|drain|training|faults|all]...
 #   hot        C++: an interval beside its floor and LTTng-UST; instruction counts
 #   python     a `timed` block beside nvtx, VizTracer, torch, OpenTelemetry, plain Python
 #   drain      rows a second into SQLite; what the drain thread takes of a core
 #   training   steps of a training with recording off, on, and under traceml-ai
+#   faults     steps of a training whose disk is full, breaks, is slow or hangs
 #   all        all of these (the default; took 23 minutes on two busy cores)
 #   --long     more and longer rounds: some times as long
 #
@@ -24,14 +25,14 @@ long=()
 sections=()
 for argument in "$@"; do
     case $argument in
-        hot | python | drain | training) sections+=("$argument") ;;
-        all) sections=(hot python drain training) ;;
+        hot | python | drain | training | faults) sections+=("$argument") ;;
+        all) sections=(hot python drain training faults) ;;
         --long) long=(--long) ;;
         --help | -h) print_usage && exit ;;
         *) die "unknown argument '$argument'; try --help" ;;
     esac
 done
-[ ${#sections[@]} -gt 0 ] || sections=(hot python drain training)
+[ ${#sections[@]} -gt 0 ] || sections=(hot python drain training faults)
 
 # bench NAME: runs one of benchmarks/python.
 bench() { "$python" "benchmarks/python/$1_bench.py" "${long[@]}"; }
@@ -42,6 +43,7 @@ run_section() {
         python) bench timed ;;
         drain) bench drain ;;
         training) bench step ;;
+        faults) bench fault ;;
     esac
 }
 
