@@ -14,7 +14,7 @@
 --   started_unix_ns  INTEGER  begin, Unix time
 --   lifetime_ns      INTEGER  begin to end of recording, NULL if the end is not known
 --   ending           TEXT     'clean', 'killed' or 'unknown'
---   dropped_count    INTEGER  records lost to full buffers
+--   dropped_count    INTEGER  records not kept one by one, as a buffer was full
 CREATE VIEW v_process AS
 SELECT process.id AS process_id,
        run.uuid AS run,

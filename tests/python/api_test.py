@@ -294,6 +294,7 @@ def test_a_live_recording_can_be_read_by_pythons_own_sqlite(
         "        assert n == i + 1, n\n"
         "        db.close()\n"
         "assert mt.health()['dropped_count'] == 0\n"
+        "assert mt.health()['unsummed_count'] == 0\n"
     )
     outcome = record(script)
     assert outcome.recording.count("work") == 200

@@ -58,6 +58,8 @@ def health() -> dict[str, Any]:
     """
     What recording has to say about itself.
 
-    :return: `file`, `recorded_count`, `dropped_count`, `degraded`, `last_problem`.
+    :return: `file`, `recorded_count`, `dropped_count` (not there one by one: a
+        buffer was full), `unsummed_count` (of these: not in the sums either),
+        `degraded`, `last_problem`.
     """
     return _native.health()

@@ -125,6 +125,7 @@ nb::dict health() {
     result["file"] = from_path(health.file);
     result["recorded_count"] = health.recorded_count;
     result["dropped_count"] = health.dropped_count;
+    result["unsummed_count"] = health.unsummed_count;
     result["degraded"] = health.degraded;
     result["last_problem"] = health.last_problem;
     return result;
