@@ -192,6 +192,8 @@ class Adopter {
         file.write_dropped(dropped);
         if (!ender_uuid_.empty() && image.process().parent_uuid == ender_uuid_) {
             file.write_ended(monotonic_ns());
+        } else if (const auto ended_ns = image.ended_ns()) {
+            file.write_ended(*ended_ns);
         } else {
             file.write_killed();
         }

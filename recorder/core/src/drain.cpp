@@ -213,6 +213,9 @@ void Drain::finish(TimePoint deadline, bool children_ended_too) noexcept {
         })) {
         abandoned_.store(true);
     }
+    if (abandoned_.load() || !finished_) {
+        source_.store.note_end(monotonic_ns());
+    }
 }
 
 void Drain::finish_now(TimePoint deadline, bool children_ended_too) noexcept {
@@ -240,6 +243,7 @@ void Drain::finish_now(TimePoint deadline, bool children_ended_too) noexcept {
     if ((outcome == Outcome::done || failed()) && !keeps_ring_) {
         source_.store.remove();
     } else if (!keeps_ring_) {
+        source_.store.note_end(monotonic_ns());
         say_what_is_left();
     }
     if (owned_.lock) {

@@ -104,6 +104,15 @@ bool RingImage::parse() {
     return definitions_.process.has_value();
 }
 
+std::optional<std::int64_t> RingImage::ended_ns() const {
+    const auto& header = *reinterpret_cast<const RingHeader*>(lines_.data()->bytes);
+    const std::int64_t ended_ns = header.ended_ns.load();
+    // a damaged one is none
+    return ended_ns > 0 && ended_ns >= process().info.started_ns
+               ? std::optional(ended_ns)
+               : std::nullopt;
+}
+
 std::filesystem::path RingImage::database() const {
     const auto& header = *reinterpret_cast<const RingHeader*>(lines_.data()->bytes);
     const std::size_t size =

@@ -33,6 +33,8 @@ class RingImage {
     const PendingDefinitions& pending() const noexcept { return definitions_.pending; }
     /// Areas of the threads that the process had, or had last, at its end.
     std::span<ThreadArea* const> threads() const noexcept { return threads_; }
+    /// When the process ended recording by itself; nothing where it was killed before.
+    std::optional<std::int64_t> ended_ns() const;
     /// The database that its records are in; empty: in none.
     std::filesystem::path database() const;
 

@@ -74,6 +74,8 @@ struct RingHeader {
     std::array<AreaEntry, kMaxAreas> areas;
     // What METATRAIN_TIMING_DB names; ends with a zero.
     std::array<char, kMaxPath> run_path;
+    // When recording ended, where that could not be written to the database; else 0.
+    std::atomic<std::int64_t> ended_ns;
     // The database that the records go to, as soon as there is one.
     std::atomic<std::uint32_t> path_size;  // 0: none yet
     std::array<char, kMaxPath> path;

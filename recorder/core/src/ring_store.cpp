@@ -164,6 +164,13 @@ void RingStore::note_database(const std::filesystem::path& path) noexcept {
                              std::memory_order_release);
 }
 
+void RingStore::note_end(std::int64_t ended_ns) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (header_ != nullptr) {
+        header_->ended_ns.store(ended_ns, std::memory_order_release);
+    }
+}
+
 void RingStore::remove() noexcept {
     const std::lock_guard lock(mutex_);
     if (file_) {

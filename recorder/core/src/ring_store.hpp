@@ -47,6 +47,9 @@ class RingStore {
     /// The database that records of this life are in, if any are.
     void note_database(const std::filesystem::path& path) noexcept;
 
+    /// The clean end of the life, which is not in the database yet.
+    void note_end(std::int64_t ended_ns) noexcept;
+
     /// At the clean end of the life: the file is needed no more.
     void remove() noexcept;
 
