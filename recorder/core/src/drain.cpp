@@ -376,8 +376,7 @@ void Drain::thin_a_part(const std::vector<Harvest>& harvests, bool has_time) {
 // Whether a thread has left anything: only then a process makes a file.
 bool Drain::worth_a_file(const std::vector<Harvest>& harvests, bool last) const {
     for (const Harvest& harvest : harvests) {
-        const bool has_sums = harvest.dropped && (!harvest.dropped->intervals.empty() ||
-                                                  !harvest.dropped->counters.empty());
+        const bool has_sums = harvest.dropped && !harvest.dropped->empty();
         if (harvest.from != harvest.to || has_sums || (last && harvest.open->peek(0))) {
             return true;
         }

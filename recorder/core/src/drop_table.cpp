@@ -43,34 +43,6 @@ std::size_t find_or_make(std::array<std::atomic<std::uint64_t>, count>& keys,
     return size;
 }
 
-// False, and no change, where a sum would not fit.
-bool add_to(std::int64_t& sum, std::int64_t value) noexcept {
-    std::int64_t result = 0;
-    if (__builtin_add_overflow(sum, value, &result)) {
-        return false;
-    }
-    sum = result;
-    return true;
-}
-
-bool add_to(IntervalSums& sums, const Record& record, std::int64_t cpu_ns) noexcept {
-    const auto dur_ns = static_cast<std::int64_t>(record.payload);
-    std::int64_t end_ns = record.start_ns;
-    if (dur_ns < 0 || !add_to(end_ns, dur_ns) || !add_to(sums.total_ns, dur_ns)) {
-        return false;
-    }
-    const bool is_first = sums.calls == 0;
-    sums.first_ns =
-        is_first ? record.start_ns : std::min(sums.first_ns, record.start_ns);
-    sums.last_ns = is_first ? end_ns : std::max(sums.last_ns, end_ns);
-    ++sums.calls;
-    if (cpu_ns < 0) {
-        return true;
-    }
-    ++sums.cpu_calls;
-    return add_to(sums.cpu_ns, cpu_ns) && add_to(sums.cpu_wall_ns, dur_ns);
-}
-
 bool is_possible(const IntervalSums& sums) noexcept {
     return sums.calls >= 0 && sums.total_ns >= 0 && sums.cpu_calls >= 0 &&
            sums.cpu_calls <= sums.calls && sums.cpu_ns >= 0 && sums.cpu_wall_ns >= 0 &&
@@ -145,7 +117,7 @@ bool DropTable::add_interval(const Record& record, std::int64_t cpu_ns,
         return false;
     }
     IntervalSums sums = node->load();
-    if (!add_to(sums, record, cpu_ns)) {
+    if (!sums.add(record.start_ns, static_cast<std::int64_t>(record.payload), cpu_ns)) {
         return false;
     }
     node->store(sums);
@@ -164,8 +136,7 @@ bool DropTable::add_counter(const Record& record) noexcept {
         return false;
     }
     CounterSums sums = node->load();
-    ++sums.calls;
-    sums.value += std::bit_cast<double>(record.payload);
+    sums.add(std::bit_cast<double>(record.payload));
     if (!std::isfinite(sums.value)) {
         return false;
     }

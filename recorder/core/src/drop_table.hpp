@@ -9,24 +9,9 @@
 #include "recorder/core/src/latched.hpp"
 #include "recorder/core/src/open_stack.hpp"
 #include "recorder/core/src/record.hpp"
+#include "recorder/core/src/sums.hpp"
 
 namespace metatrain_timing::detail {
-
-/// Sums of the intervals of one node, see the table `interval_total`.
-struct IntervalSums {
-    std::int64_t calls = 0;
-    std::int64_t total_ns = 0;
-    std::int64_t cpu_ns = 0;
-    std::int64_t cpu_wall_ns = 0;
-    std::int64_t cpu_calls = 0;  // 0: cpu_ns is unknown
-    std::int64_t first_ns = 0;   // where there are calls
-    std::int64_t last_ns = 0;
-};
-
-struct CounterSums {
-    std::int64_t calls = 0;
-    double value = 0;
-};
 
 /// What a table held when it was read; values only grow until the next reading.
 struct DroppedSums {
@@ -49,6 +34,8 @@ struct DroppedSums {
     std::uint64_t generation = 0;
     std::vector<Interval> intervals;  // by number: a parent comes before its parts
     std::vector<Counter> counters;
+
+    bool empty() const noexcept { return intervals.empty() && counters.empty(); }
 };
 
 /// Exact sums of what one thread could not put into its full ring. It lies in the

@@ -33,23 +33,14 @@ IntervalTotals::Node IntervalTotals::child(Node parent, std::int64_t track_id,
     return at->second;
 }
 
-void IntervalTotals::add(Node node, std::int64_t start_ns, std::int64_t end_ns,
+void IntervalTotals::add(Node node, std::int64_t start_ns, std::int64_t dur_ns,
                          std::int64_t cpu_ns) {
-    const std::int64_t dur_ns = end_ns - start_ns;
     Row& row = rows_[node];
     if (!row.is_touched) {
         row.is_touched = true;
         touched_.push_back(node);
     }
-    const bool is_first = row.fresh.calls == 0;
-    row.fresh.first_ns = is_first ? start_ns : std::min(row.fresh.first_ns, start_ns);
-    row.fresh.last_ns = is_first ? end_ns : std::max(row.fresh.last_ns, end_ns);
-    ++row.fresh.calls;
-    row.fresh.total_ns += dur_ns;
-    if (cpu_ns >= 0) {
-        row.fresh.cpu_ns = std::max<std::int64_t>(row.fresh.cpu_ns, 0) + cpu_ns;
-        row.fresh.cpu_wall_ns += dur_ns;
-    }
+    row.fresh.add(start_ns, dur_ns, cpu_ns);
 }
 
 void IntervalTotals::write() {
@@ -57,17 +48,7 @@ void IntervalTotals::write() {
     for (const Node node : touched_) {
         Row& row = rows_[node];
         SQLite::Statement& statement = row.row_id == 0 ? insert_ : update_;
-        statement.bind(":calls", row.fresh.calls);
-        statement.bind(":total_ns", row.fresh.total_ns);
-        bind_unless(statement, ":cpu_ns", row.fresh.cpu_ns, -1);
-        statement.bind(":cpu_wall_ns", row.fresh.cpu_wall_ns);
-        if (row.fresh.calls > 0) {
-            statement.bind(":first_ns", row.fresh.first_ns);
-            statement.bind(":last_ns", row.fresh.last_ns);
-        } else {
-            statement.bind(":first_ns");
-            statement.bind(":last_ns");
-        }
+        bind_sums(statement, row.fresh);
         if (row.row_id != 0) {
             update_.bind(":id", row.row_id);
             run(update_);

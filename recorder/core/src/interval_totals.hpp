@@ -8,6 +8,8 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
+#include "recorder/core/src/sums.hpp"
+
 namespace metatrain_timing::detail {
 
 /// The tree of sums of a file, see the table `interval_total`. Row ids are those of the
@@ -23,7 +25,7 @@ class IntervalTotals {
     Node child(Node parent, std::int64_t track_id, std::int64_t stage_id,
                std::int64_t iterator_id);
     /// `cpu_ns` -1: not measured.
-    void add(Node node, std::int64_t start_ns, std::int64_t end_ns,
+    void add(Node node, std::int64_t start_ns, std::int64_t dur_ns,
              std::int64_t cpu_ns);
 
     void write();
@@ -33,14 +35,6 @@ class IntervalTotals {
     std::uint64_t generation() const noexcept { return generation_; }
 
   private:
-    struct Sums {
-        std::int64_t calls = 0;
-        std::int64_t total_ns = 0;
-        std::int64_t cpu_ns = -1;
-        std::int64_t cpu_wall_ns = 0;
-        std::int64_t first_ns = 0;  // where there are calls
-        std::int64_t last_ns = 0;
-    };
     struct Key {
         Node parent = kTop;
         std::int64_t track_id = 0;
@@ -51,7 +45,7 @@ class IntervalTotals {
     struct Row {
         Key key;
         std::int64_t row_id = 0;  // 0: not in the file
-        Sums fresh;               // of this transaction
+        IntervalSums fresh;       // of this transaction
         bool is_touched = false;
     };
 

@@ -658,18 +658,7 @@ void RunFile::write_sums(std::int64_t track, const DroppedSums& sums) {
         bind_unless(interval, ":parent_id", row_ids.at(node.parent), 0);
         bind_value(interval, ":stage_id", stage_id(node.stage));
         bind_unless(interval, ":iterator_id", iterator_id(node.iterator), 0);
-        bind_value(interval, ":calls", node.sums.calls);
-        bind_value(interval, ":total_ns", node.sums.total_ns);
-        bind_unless(interval, ":cpu_ns",
-                    node.sums.cpu_calls == 0 ? -1 : node.sums.cpu_ns, -1);
-        bind_value(interval, ":cpu_wall_ns", node.sums.cpu_wall_ns);
-        if (node.sums.calls > 0) {
-            bind_value(interval, ":first_ns", node.sums.first_ns);
-            bind_value(interval, ":last_ns", node.sums.last_ns);
-        } else {
-            interval.bind(":first_ns");
-            interval.bind(":last_ns");
-        }
+        bind_sums(interval, node.sums);
         bind_value(interval, ":node", node.node);
         row_ids[node.node] = run_for_id(interval);
     }

@@ -84,9 +84,7 @@ bool Thinner::keeps_counter(const ThinningRule& rule, const CounterKey& key,
     if (rule.keeps(subject)) {
         return true;
     }
-    CounterSums& sums = counters_[key];
-    ++sums.calls;
-    sums.value += value;
+    counters_[key].add(value);
     return false;
 }
 

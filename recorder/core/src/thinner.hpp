@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "recorder/core/src/interval_totals.hpp"
+#include "recorder/core/src/sums.hpp"
 #include "recorder/core/src/thinning_rule.hpp"
 #include "recorder/core/src/thinning_walk.hpp"
 
@@ -54,10 +55,6 @@ class Thinner {
     void roll_back() noexcept;
 
   private:
-    struct CounterSums {
-        std::int64_t calls = 0;
-        double value = 0;
-    };
     using CounterKey = std::pair<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
 
     template <typename Keeps>

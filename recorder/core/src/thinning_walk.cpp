@@ -44,7 +44,7 @@ bool ThinningWalk::keeps(const WalkedInterval& interval, const ThinningRule& rul
     enclosing_.push_back({interval, is_kept, is_free && is_long(interval)});
     if (!is_kept) {
         totals.add(node_of(enclosing_.size(), totals), interval.start_ns,
-                   interval.end_ns, interval.cpu_ns);
+                   interval.end_ns - interval.start_ns, interval.cpu_ns);
     }
     return is_kept;
 }
