@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/load/nesting.hpp"
+#include "analyzer/load/references.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -67,7 +68,7 @@ struct StagedInterval {
 class RowReader {
   public:
     RowReader(const Database& db, const FileIds& ids, IntervalProblems& problems)
-        : db_(db), ids_(ids), problems_(problems) {}
+        : db_(db), references_(ids, problems), problems_(problems) {}
 
     /// Calls `sink(StagedInterval)` for every interval with an id in `range`.
     template <typename Sink>
@@ -94,10 +95,10 @@ class RowReader {
             "SELECT track_id, stage_id, start_ns, depth, step, iterator_id, batch"
             " FROM main.open_interval NOT INDEXED ORDER BY id");
         while (row.step()) {
-            const std::int32_t target = target_of(row.integer(0));
+            const std::int32_t target = references_.target_of(row.integer(0));
             Interval interval;
-            if (target >= 0 && set_name(ids_.stages, row.integer(1), interval.stage) &&
-                set_iterator(row, 5, interval.iterator)) {
+            if (target >= 0 && references_.set_stage(row.integer(1), interval.stage) &&
+                references_.set_iterator(row, 5, interval.iterator)) {
                 interval.start_ns = row.integer(2);
                 interval.depth = depth_of(row, 3);
                 interval.step = small_or_unknown(row, 4);
@@ -114,11 +115,11 @@ class RowReader {
             "SELECT track_id, name_id, at_ns, value, step, iterator_id, batch"
             " FROM main.counter NOT INDEXED ORDER BY id");
         while (row.step()) {
-            const std::int32_t target = target_of(row.integer(0));
+            const std::int32_t target = references_.target_of(row.integer(0));
             Counter counter;
             if (target < 0 ||
-                !set_name(ids_.counter_names, row.integer(1), counter.name) ||
-                !set_iterator(row, 5, counter.iterator)) {
+                !references_.set_counter_name(row.integer(1), counter.name) ||
+                !references_.set_iterator(row, 5, counter.iterator)) {
                 continue;
             }
             counter.at_ns = row.integer(2);
@@ -136,10 +137,10 @@ class RowReader {
   private:
     bool read_interval(const Statement& row, StagedInterval& staged) {
         Interval& interval = staged.interval;
-        staged.target = target_of(row.integer(0));
+        staged.target = references_.target_of(row.integer(0));
         if (staged.target < 0 ||
-            !set_name(ids_.stages, row.integer(1), interval.stage) ||
-            !set_iterator(row, 6, interval.iterator)) {
+            !references_.set_stage(row.integer(1), interval.stage) ||
+            !references_.set_iterator(row, 6, interval.iterator)) {
             return false;
         }
         interval.start_ns = row.integer(2);
@@ -160,42 +161,9 @@ class RowReader {
         return true;
     }
 
-    // The target with this track id, negative where it is of another run or missing.
-    std::int32_t target_of(std::int64_t id) {
-        if (!has_last_track_ || id != last_track_id_) {
-            last_target_ = ids_.tracks.find(id);
-            last_track_id_ = id;
-            has_last_track_ = true;
-        }
-        problems_.dangling += last_target_ == IdMap::kMissing ? 1 : 0;
-        return last_target_;
-    }
-
-    // False: the row refers to what is not there.
-    bool set_iterator(const Statement& row, int column, std::int32_t& iterator) {
-        const std::int64_t id = row.integer(column);
-        if (id == 0 && row.is_null(column)) {
-            iterator = -1;
-            return true;
-        }
-        iterator = ids_.iterators.find(id);
-        problems_.dangling += iterator < 0 ? 1 : 0;
-        return iterator >= 0;
-    }
-
-    bool set_name(const IdMap& names, std::int64_t id, std::uint16_t& name) {
-        const std::int32_t index = names.find(id);
-        problems_.dangling += index < 0 ? 1 : 0;
-        name = static_cast<std::uint16_t>(std::max(index, 0));
-        return index >= 0;
-    }
-
     const Database& db_;
-    const FileIds& ids_;
+    References references_;
     IntervalProblems& problems_;
-    std::int64_t last_track_id_ = 0;
-    std::int32_t last_target_ = 0;
-    bool has_last_track_ = false;
 };
 
 // The tracks of one file in the model, being filled.

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analyzer/load/references.hpp"
+
 namespace metatrain_timing::analyzer {
 namespace {
 
@@ -56,7 +58,11 @@ class TotalsReader {
   public:
     TotalsReader(const Database& db, const FileIds& ids, Run& run,
                  IntervalProblems& problems)
-        : db_(db), ids_(ids), run_(run), problems_(problems) {}
+        : db_(db),
+          ids_(ids),
+          run_(run),
+          problems_(problems),
+          references_(ids, problems) {}
 
     void read_intervals() {
         Statement row = db_.prepare(
@@ -75,11 +81,11 @@ class TotalsReader {
         std::map<std::tuple<std::int32_t, std::uint16_t, std::int32_t>, std::size_t>
             known;
         while (row.step()) {
-            const std::int32_t target = target_of(row.integer(0));
+            const std::int32_t target = references_.target_of(row.integer(0));
             CounterTotal total;
             if (target < 0 ||
-                !set_name(ids_.counter_names, row.integer(1), total.name) ||
-                !set_iterator(row, 2, total.iterator)) {
+                !references_.set_counter_name(row.integer(1), total.name) ||
+                !references_.set_iterator(row, 2, total.iterator)) {
                 continue;
             }
             total.value = row.real(3);
@@ -101,11 +107,11 @@ class TotalsReader {
   private:
     void add(const Statement& row) {
         Place place;
-        place.target = target_of(row.integer(1));
+        place.target = references_.target_of(row.integer(1));
         IntervalTotal total;
         if (place.target < 0 || !set_parent(row, place.target, total.parent) ||
-            !set_name(ids_.stages, row.integer(3), total.stage) ||
-            !set_iterator(row, 4, total.iterator)) {
+            !references_.set_stage(row.integer(3), total.stage) ||
+            !references_.set_iterator(row, 4, total.iterator)) {
             return;
         }
         total.calls = row.integer(5);
@@ -146,29 +152,6 @@ class TotalsReader {
         return true;
     }
 
-    std::int32_t target_of(std::int64_t track_id) {
-        const std::int32_t target = ids_.tracks.find(track_id);
-        problems_.dangling += target == IdMap::kMissing ? 1 : 0;
-        return target;
-    }
-
-    bool set_iterator(const Statement& row, int column, std::int32_t& iterator) {
-        const std::optional<std::int64_t> id = row.maybe_integer(column);
-        if (!id) {
-            return true;
-        }
-        iterator = ids_.iterators.find(*id);
-        problems_.dangling += iterator < 0 ? 1 : 0;
-        return iterator >= 0;
-    }
-
-    bool set_name(const IdMap& names, std::int64_t id, std::uint16_t& name) {
-        const std::int32_t index = names.find(id);
-        problems_.dangling += index < 0 ? 1 : 0;
-        name = static_cast<std::uint16_t>(std::max(index, 0));
-        return index >= 0;
-    }
-
     Track& track(std::int32_t target) {
         const TrackTarget& at = ids_.track_targets[static_cast<std::size_t>(target)];
         return run_.processes[at.process].tracks[at.track];
@@ -180,6 +163,7 @@ class TotalsReader {
     const FileIds& ids_;
     Run& run_;
     IntervalProblems& problems_;
+    References references_;
     std::unordered_map<std::int64_t, Place> places_;  // by row id
     std::map<Key, std::int32_t> nodes_;               // target, parent, stage, iterator
 };
