@@ -98,20 +98,19 @@ class Sorter {
     void add_looping(const Track& track, std::span<const Anchor> anchors) {
         std::size_t next = 0;
         walk(track, [&](std::uint32_t i, const Interval& interval, Frame* parent) {
-            Frame frame;
-            if (next < anchors.size() && anchors[next].interval == i) {
-                const Anchor& anchor = anchors[next++];
-                frame.tree = &trees_[anchor.group].main;
-                frame.steady = anchor.steady;
-                const StageTree::Node above =
-                    anchor.is_end ? outside_of(*frame.tree) : StageTree::kRoot;
-                frame.node = frame.tree->child(above, interval.stage);
-                if (parent != nullptr && parent->tree != nullptr) {
-                    add_nested_loop(*parent, interval, anchor.group);
-                }
-                return frame;
+            if (next >= anchors.size() || anchors[next].interval != i) {
+                return part_of(parent, interval);
             }
-            return part_of(parent, interval);
+            const Anchor& anchor = anchors[next++];
+            Frame frame;
+            frame.steady = anchor.steady;
+            frame.place = loop_place(anchor.group, anchor.is_end, interval.stage);
+            if (parent != nullptr && parent->place.tree != nullptr) {
+                parent->place.tree->add(nested_loop(parent->place, anchor.group),
+                                        interval.dur_ns, 0, parent->steady, -1);
+                parent->parts_ns += interval.dur_ns;
+            }
+            return frame;
         });
     }
 
@@ -119,50 +118,21 @@ class Sorter {
     void add_looping_totals(const Track& track, const StageNumbers& stages,
                             const LoopsOfTrack& group_of) {
         const std::vector<LoopPart> parts = find_loop_parts(track, stages);
-        walk_totals(track, [&](std::size_t i, const IntervalTotal& total,
-                               const Place* parent) {
-            const auto group = group_of.find(total.iterator);
-            if (parts[i] == LoopPart::none || group == group_of.end()) {
-                return part_of(parent, total);
-            }
-            Place place;
-            place.tree = &trees_[group->second].main;
-            const StageTree::Node above =
-                parts[i] == LoopPart::end ? outside_of(*place.tree) : StageTree::kRoot;
-            place.node = place.tree->child(above, total.stage);
-            if (parent != nullptr && parent->tree != nullptr) {
-                const std::size_t name = parent->tree->add_name(
-                    groups_.groups[group->second].phase + " loop");
-                IntervalTotal nested = total;
-                nested.cpu_ns = -1;
-                parent->tree->add_sums(parent->tree->child(parent->node, name), nested);
-            }
-            return place;
-        });
-    }
-
-    // The same for a track that runs no loop, as `add_by_pass()`.
-    template <typename PassOf>
-    void add_totals_by_pass(const Track& track, StageTree Trees::* tree, PassOf pass_of,
-                            StageTree* rest = nullptr) {
-        walk_totals(track, [&](std::size_t, const IntervalTotal& total,
-                               const Place* parent) {
-            if (parent != nullptr) {
-                return part_of(parent, total);
-            }
-            Place place;
-            const std::int32_t iterator = pass_of(total);
-            const std::int32_t group =
-                iterator < 0
-                    ? -1
-                    : groups_.group_of_iterator[static_cast<std::size_t>(iterator)];
-            place.tree =
-                group >= 0 ? &(trees_[static_cast<std::size_t>(group)].*tree) : rest;
-            if (place.tree != nullptr) {
-                place.node = place.tree->child(StageTree::kRoot, total.stage);
-            }
-            return place;
-        });
+        walk_totals(
+            track, [&](std::size_t i, const IntervalTotal& total, const Place* parent) {
+                const auto group = group_of.find(total.iterator);
+                if (parts[i] == LoopPart::none || group == group_of.end()) {
+                    return part_place(parent, total.stage);
+                }
+                const Place place =
+                    loop_place(group->second, parts[i] == LoopPart::end, total.stage);
+                if (parent != nullptr && parent->tree != nullptr) {
+                    IntervalTotal nested = total;
+                    nested.cpu_ns = -1;
+                    parent->tree->add_sums(nested_loop(*parent, group->second), nested);
+                }
+                return place;
+            });
     }
 
     // Any other track: outermost intervals belong to the group of the pass that
@@ -175,34 +145,45 @@ class Sorter {
                 return part_of(parent, interval);
             }
             Frame frame;
-            const std::int32_t iterator = pass_of(interval);
-            const std::int32_t group =
-                iterator < 0
-                    ? -1
-                    : groups_.group_of_iterator[static_cast<std::size_t>(iterator)];
-            frame.tree =
-                group >= 0 ? &(trees_[static_cast<std::size_t>(group)].*tree) : rest;
-            if (frame.tree != nullptr) {
-                frame.node =
-                    frame.tree->child(top_of(*frame.tree, interval), interval.stage);
+            frame.place.tree = tree_of(pass_of(interval), tree, rest);
+            if (frame.place.tree != nullptr) {
+                frame.place.node = frame.place.tree->child(
+                    top_of(*frame.place.tree, interval), interval.stage);
             }
             return frame;
         });
     }
 
-  private:
-    struct Frame {
-        std::uint32_t interval = 0;
-        StageTree* tree = nullptr;  // null: belongs to no loop
-        StageTree::Node node = StageTree::kRoot;
-        std::int64_t parts_ns = 0;
-        bool steady = false;
-    };
+    // The same of what is only summed.
+    template <typename PassOf>
+    void add_totals_by_pass(const Track& track, StageTree Trees::* tree, PassOf pass_of,
+                            StageTree* rest = nullptr) {
+        walk_totals(
+            track, [&](std::size_t, const IntervalTotal& total, const Place* parent) {
+                if (parent != nullptr) {
+                    return part_place(parent, total.stage);
+                }
+                Place place;
+                place.tree = tree_of(pass_of(total), tree, rest);
+                if (place.tree != nullptr) {
+                    place.node = place.tree->child(StageTree::kRoot, total.stage);
+                }
+                return place;
+            });
+    }
 
-    // Where a node of the totals of a track belongs.
+  private:
+    // Where an interval or a node of the totals belongs.
     struct Place {
         StageTree* tree = nullptr;  // null: to no loop
         StageTree::Node node = StageTree::kRoot;
+    };
+
+    struct Frame {
+        std::uint32_t interval = 0;
+        Place place;
+        std::int64_t parts_ns = 0;
+        bool steady = false;
     };
 
     template <typename PlaceOf>
@@ -210,24 +191,13 @@ class Sorter {
         std::vector<Place> places;
         for (std::size_t i = 0; i < track.totals.size(); ++i) {
             const IntervalTotal& total = track.totals[i];
-            const Place* parent = total.parent < 0
-                                      ? nullptr
-                                      : &places[static_cast<std::size_t>(total.parent)];
-            const Place place = place_of(i, total, parent);
+            const auto parent = parent_of(total);
+            const Place place = place_of(i, total, parent ? &places[*parent] : nullptr);
             if (place.tree != nullptr) {
                 place.tree->add_sums(place.node, total);
             }
             places.push_back(place);
         }
-    }
-
-    static Place part_of(const Place* parent, const IntervalTotal& total) {
-        Place place;
-        if (parent != nullptr && parent->tree != nullptr) {
-            place.tree = parent->tree;
-            place.node = parent->tree->child(parent->node, total.stage);
-        }
-        return place;
     }
 
     template <typename FrameOf>
@@ -236,11 +206,11 @@ class Sorter {
         const auto close = [&] {
             const Frame& frame = stack.back();
             const Interval& interval = track.intervals[frame.interval];
-            if (frame.tree != nullptr) {
+            if (frame.place.tree != nullptr) {
                 const std::int64_t cpu_ns =
                     track.cpu_ns.empty() ? -1 : track.cpu_ns[frame.interval];
-                frame.tree->add(frame.node, interval.dur_ns, frame.parts_ns,
-                                frame.steady, cpu_ns);
+                frame.place.tree->add(frame.place.node, interval.dur_ns, frame.parts_ns,
+                                      frame.steady, cpu_ns);
             }
             stack.pop_back();
         };
@@ -262,22 +232,37 @@ class Sorter {
 
     static Frame part_of(Frame* parent, const Interval& interval) {
         Frame frame;
-        if (parent != nullptr && parent->tree != nullptr) {
-            frame.tree = parent->tree;
+        if (parent != nullptr && parent->place.tree != nullptr) {
+            frame.place = part_place(&parent->place, interval.stage);
             frame.steady = parent->steady;
-            frame.node = parent->tree->child(parent->node, interval.stage);
             parent->parts_ns += interval.dur_ns;
         }
         return frame;
     }
 
+    static Place part_place(const Place* parent, std::size_t stage) {
+        if (parent == nullptr || parent->tree == nullptr) {
+            return {};
+        }
+        return {parent->tree, parent->tree->child(parent->node, stage)};
+    }
+
+    // Of a wait, a body or the end of a pass.
+    Place loop_place(std::size_t group, bool is_end, std::size_t stage) {
+        StageTree& tree = trees_[group].main;
+        return {&tree, tree.child(is_end ? outside_of(tree) : StageTree::kRoot, stage)};
+    }
+
     // To the enclosing loop a nested one is a single row, so that its table closes.
-    void add_nested_loop(Frame& outer, const Interval& interval, std::size_t group) {
-        const std::size_t name =
-            outer.tree->add_name(groups_.groups[group].phase + " loop");
-        const StageTree::Node node = outer.tree->child(outer.node, name);
-        outer.tree->add(node, interval.dur_ns, 0, outer.steady, -1);
-        outer.parts_ns += interval.dur_ns;
+    StageTree::Node nested_loop(const Place& outer, std::size_t group) const {
+        return outer.tree->child(
+            outer.node, outer.tree->add_name(groups_.groups[group].phase + " loop"));
+    }
+
+    StageTree* tree_of(std::int32_t iterator, StageTree Trees::* tree,
+                       StageTree* rest) {
+        const auto group = groups_.group_of(iterator);
+        return group ? &(trees_[*group].*tree) : rest;
     }
 
     // What encloses an outermost interval that was none when it was recorded has not
@@ -390,14 +375,8 @@ void measure_wall(Breakdown& result, std::span<const Pass> passes,
                   const PhaseGroup& group) {
     for (const std::size_t p : group.passes) {
         result.wall_ns += passes[p].end_ns - passes[p].start_ns;
-        if (passes[p].summed) {
-            result.loader_ns += passes[p].summed->wait_ns;
-            result.step_ns += passes[p].summed->body_ns;
-        }
-        for (const Turn& turn : passes[p].turns) {
-            result.loader_ns += turn.wait_ns;
-            result.step_ns += turn.body_ns;
-        }
+        result.loader_ns += passes[p].wait_ns();
+        result.step_ns += passes[p].body_ns();
     }
     result.outside_ns = result.wall_ns - result.loader_ns - result.step_ns;
 }

@@ -15,13 +15,8 @@ std::map<std::int64_t, std::int64_t> loop_ns_by_rank(const Run& run,
                                                      const PhaseGroup& group) {
     std::map<std::int64_t, std::int64_t> loop_ns;
     for (const std::size_t p : group.passes) {
-        std::int64_t& sum = loop_ns[run.processes[passes[p].process].rank];
-        for (const Turn& turn : passes[p].turns) {
-            sum += turn.wait_ns + turn.body_ns;
-        }
-        if (passes[p].summed) {
-            sum += passes[p].summed->wait_ns + passes[p].summed->body_ns;
-        }
+        loop_ns[run.processes[passes[p].process].rank] +=
+            passes[p].wait_ns() + passes[p].body_ns();
     }
     return loop_ns;
 }
@@ -34,14 +29,9 @@ std::vector<std::vector<CounterRate>> measure_rates(const Run& run,
     std::vector<Totals> totals(groups.groups.size());
     for (const Process& process : run.processes) {
         const auto add = [&](const auto& counted) {
-            const std::int32_t group =
-                counted.iterator < 0
-                    ? -1
-                    : groups.group_of_iterator[static_cast<std::size_t>(
-                          counted.iterator)];
-            if (group >= 0) {
-                totals[static_cast<std::size_t>(group)][{
-                    run.counter_names[counted.name], process.rank}] += counted.value;
+            if (const auto group = groups.group_of(counted.iterator)) {
+                totals[*group][{run.counter_names[counted.name], process.rank}] +=
+                    counted.value;
             }
         };
         for (const Track& track : process.tracks) {

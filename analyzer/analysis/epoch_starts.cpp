@@ -41,22 +41,6 @@ std::vector<std::vector<WorkerStart>> find_worker_starts(const Run& run) {
     return starts;
 }
 
-// The ends of each pass that are only summed.
-std::vector<std::int64_t> sum_ends(const Run& run) {
-    const StageNumbers stages(run);
-    std::vector<std::int64_t> ends_ns(run.iterators.size(), 0);
-    for (const Process& process : run.processes) {
-        for (const Track& track : process.tracks) {
-            for (const IntervalTotal& total : track.totals) {
-                if (total.stage == stages.loader_end && total.iterator >= 0) {
-                    ends_ns[static_cast<std::size_t>(total.iterator)] += total.total_ns;
-                }
-            }
-        }
-    }
-    return ends_ns;
-}
-
 bool has_first_turn(const Pass& pass) {
     return !pass.turns.empty() && pass.turns.front().start_ns == pass.start_ns;
 }
@@ -91,7 +75,6 @@ std::vector<std::vector<EpochStart>> measure_epoch_starts(const Run& run,
                                                           std::span<const Pass> passes,
                                                           const PhaseGroups& groups) {
     const auto worker_starts = find_worker_starts(run);
-    const auto summed_ends_ns = sum_ends(run);
     std::vector<std::vector<EpochStart>> all(groups.groups.size());
     for (std::size_t g = 0; g < all.size(); ++g) {
         std::map<std::size_t, std::int64_t> epochs;  // of each process
@@ -105,13 +88,9 @@ std::vector<std::vector<EpochStart>> measure_epoch_starts(const Run& run,
                 start.first_wait_ns = first.wait_ns;
                 start.first_turn_ns = first.wait_ns + first.body_ns;
             }
-            const Track& track = run.processes[pass.process].tracks[pass.track];
-            for (const std::uint32_t end : pass.ends) {
-                start.end_ns += track.intervals[end].dur_ns;
-            }
+            start.end_ns = pass.ends_ns;
             for (const std::int32_t iterator : pass.iterators) {
                 const auto at = static_cast<std::size_t>(iterator);
-                start.end_ns += summed_ends_ns[at];
                 for (const WorkerStart& made : worker_starts[at]) {
                     start.worker_start_ns += made.total_ns;
                     const bool inside = made.start_ns >= pass.start_ns;

@@ -32,12 +32,6 @@ class PartFinder {
     }
 
   private:
-    const IntervalTotal* parent_of(const IntervalTotal& total) const {
-        return total.parent < 0
-                   ? nullptr
-                   : &track_.totals[static_cast<std::size_t>(total.parent)];
-    }
-
     void find_waits() {
         for (const Interval& interval : track_.intervals) {
             if (is(interval, stages_.loader)) {
@@ -46,9 +40,9 @@ class PartFinder {
         }
         for (std::size_t i = 0; i < track_.totals.size(); ++i) {
             const IntervalTotal& total = track_.totals[i];
-            const IntervalTotal* parent = parent_of(total);
+            const auto parent = parent_of(total);
             if (is_stage(total, stages_.loader) &&
-                (parent == nullptr || !is_stage(*parent, stages_.loader))) {
+                !(parent && is_stage(track_.totals[*parent], stages_.loader))) {
                 parts_[i] = LoopPart::wait;
                 waited_.insert(total.iterator);
             }
@@ -57,13 +51,11 @@ class PartFinder {
 
     // A user's stage of that name in a body is no body.
     bool is_inside_own_loop(const IntervalTotal& total) const {
-        for (std::int32_t at = total.parent; at >= 0;) {
-            const auto index = static_cast<std::size_t>(at);
-            if (parts_[index] != LoopPart::none &&
-                track_.totals[index].iterator == total.iterator) {
+        for (auto at = parent_of(total); at; at = parent_of(track_.totals[*at])) {
+            if (parts_[*at] != LoopPart::none &&
+                track_.totals[*at].iterator == total.iterator) {
                 return true;
             }
-            at = track_.totals[index].parent;
         }
         return false;
     }

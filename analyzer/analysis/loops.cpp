@@ -300,6 +300,7 @@ class PassMaker {
             if (extent != extent_of_.end()) {
                 Pass& pass = passes[pass_of_group.at(groups.find(extent->second))];
                 pass.ends.push_back(end.interval);
+                pass.ends_ns += track_.intervals[end.interval].dur_ns;
                 pass.end_ns =
                     std::max(pass.end_ns, track_.intervals[end.interval].end_ns());
             }
@@ -391,6 +392,7 @@ class PassMaker {
         add_iterator(pass, iterator);
         pass.start_ns = std::min(pass.start_ns, summed.start_ns);
         pass.end_ns = std::max(pass.end_ns, summed.end_ns);
+        pass.ends_ns += summed.ends_ns;
         pass.exhausted |= summed.ends > 0;
         pass.is_zipped |= summed.waits > 0 && summed.turns.bodies == 0;
         if (summed.waits > 0 || summed.turns.bodies > 0) {
@@ -485,6 +487,18 @@ void mark_failed_first_turn(std::span<Pass> passes) {
 }
 
 }  // namespace
+
+std::int64_t Pass::wait_ns() const {
+    return std::accumulate(
+        turns.begin(), turns.end(), summed ? summed->wait_ns : std::int64_t{0},
+        [](std::int64_t sum, const Turn& turn) { return sum + turn.wait_ns; });
+}
+
+std::int64_t Pass::body_ns() const {
+    return std::accumulate(
+        turns.begin(), turns.end(), summed ? summed->body_ns : std::int64_t{0},
+        [](std::int64_t sum, const Turn& turn) { return sum + turn.body_ns; });
+}
 
 std::vector<Pass> find_passes(const Run& run) {
     const StageNumbers stages(run);

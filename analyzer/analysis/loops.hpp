@@ -46,6 +46,11 @@ struct Pass {
     bool is_zipped = false;             // its turns wait for several loaders
     std::int64_t start_ns = 0;          // begin of the first wait
     std::int64_t end_ns = 0;            // end of the last wait, body or `loader_end`
+    std::int64_t ends_ns = 0;           // length of all `loader_end`s
+
+    /// Of all turns, those only summed too.
+    std::int64_t wait_ns() const;
+    std::int64_t body_ns() const;
 };
 
 /// The passes of all processes but workers, in order of process, track and begin.

@@ -140,6 +140,12 @@ class Grouper {
 
 }  // namespace
 
+std::optional<std::size_t> PhaseGroups::group_of(std::int32_t iterator) const {
+    const std::int32_t group =
+        iterator < 0 ? -1 : group_of_iterator[static_cast<std::size_t>(iterator)];
+    return group < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(group));
+}
+
 LoopGroups find_loop_groups(std::span<const Pass> passes, const PhaseGroups& groups) {
     LoopGroups result;
     for (std::size_t g = 0; g < groups.groups.size(); ++g) {

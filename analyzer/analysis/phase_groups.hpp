@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ struct PhaseGroups {
     /// each by first wait. Last those of phase "unused": they have no passes.
     std::vector<PhaseGroup> groups;
     std::vector<std::int32_t> group_of_iterator;  // -1: none
+
+    /// Of an iterator, an index into `groups`; nothing where it is -1 or of no group.
+    std::optional<std::size_t> group_of(std::int32_t iterator) const;
 };
 
 using TrackKey = std::pair<std::size_t, std::size_t>;  // process, its track

@@ -151,8 +151,9 @@ class Meter {
     static std::optional<std::size_t> top_outside_loops(
         const Track& track, const std::vector<LoopPart>& parts, std::size_t i) {
         std::size_t top = i;
-        while (track.totals[top].parent >= 0) {
-            top = static_cast<std::size_t>(track.totals[top].parent);
+        for (auto at = parent_of(track.totals[i]); at;
+             at = parent_of(track.totals[top])) {
+            top = *at;
             if (parts[top] != LoopPart::none || parts[i] == LoopPart::none) {
                 return std::nullopt;
             }

@@ -31,7 +31,6 @@ struct ProcessSteps {
     std::int64_t partial = 0;
     std::int64_t complete = 0;
     std::int64_t optimizer_calls = 0;
-    std::int64_t turns_ns = 0;  // of those on record, partial ones too
     SummedTurns summed;
     std::vector<Step> steps;
     std::vector<std::size_t> candidates;  // steps that may be steady
@@ -137,7 +136,6 @@ Processes collect(std::span<const Pass> passes, const PhaseGroup& group,
         process.epochs += 1;
         process.summed += pass.summed.value_or(SummedTurns());
         for (std::size_t t = 0; t < pass.turns.size(); ++t) {
-            process.turns_ns += duration_ns(pass.turns[t]);
             if (pass.turns[t].partial) {
                 process.partial += 1;
                 continue;
@@ -197,12 +195,15 @@ void measure_steady(StepSeries& series, const Processes& processes,
 }
 
 // Of all, where some turns are only summed.
-void set_means(StepSeries& series, const Processes& processes) {
+void set_means(StepSeries& series, const Processes& processes,
+               std::span<const Pass> passes, const PhaseGroup& group) {
     std::int64_t turns = 0;
-    std::int64_t total_ns = 0;
     for (const auto& [index, process] : processes) {
         turns += process.all_turns();
-        total_ns += process.turns_ns + process.summed.wait_ns + process.summed.body_ns;
+    }
+    std::int64_t total_ns = 0;
+    for (const std::size_t p : group.passes) {
+        total_ns += passes[p].wait_ns() + passes[p].body_ns();
     }
     const auto set = [&](std::optional<Summary>& summary, std::int64_t count) {
         if (summary && count > 0) {
@@ -224,7 +225,7 @@ StepSeries measure_steps(std::span<const Pass> passes, const PhaseGroup& group) 
     StepSeries series;
     count(series, processes, by_optimizer);
     measure_steady(series, processes, passes, group);
-    set_means(series, processes);
+    set_means(series, processes, passes, group);
     return series;
 }
 

@@ -50,27 +50,27 @@ class Summer {
             pass.depth = depth_of(total);
         } else {
             pass.ends += total.calls;
+            pass.ends_ns += total.total_ns;
         }
         pass.start_ns = std::min(pass.start_ns, total.first_ns);
         pass.end_ns = std::max(pass.end_ns, total.last_ns);
     }
 
     void add_optimizer(const IntervalTotal& total) {
-        for (std::int32_t at = total.parent; at >= 0;) {
-            const auto index = static_cast<std::size_t>(at);
-            if (parts_[index] == LoopPart::body) {
-                passes_[track_.totals[index].iterator].turns.optimizer_calls +=
+        for (auto at = parent_of(total); at; at = parent_of(track_.totals[*at])) {
+            if (parts_[*at] == LoopPart::body) {
+                passes_[track_.totals[*at].iterator].turns.optimizer_calls +=
                     total.calls;
                 return;
             }
-            at = track_.totals[index].parent;
         }
     }
 
     std::uint16_t depth_of(const IntervalTotal& total) const {
         std::uint16_t depth = 0;
-        for (std::int32_t at = total.parent; at >= 0 && depth < 65535; ++depth) {
-            at = track_.totals[static_cast<std::size_t>(at)].parent;
+        for (auto at = parent_of(total); at && depth < 65535;
+             at = parent_of(track_.totals[*at])) {
+            ++depth;
         }
         return depth;
     }

@@ -24,7 +24,8 @@ struct SummedTurns {
 struct SummedPass {
     SummedTurns turns;
     std::int64_t waits = 0;
-    std::int64_t ends = 0;    // `loader_end`
+    std::int64_t ends = 0;  // `loader_end`
+    std::int64_t ends_ns = 0;
     std::uint16_t depth = 0;  // of its waits and bodies in the nesting
     std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();

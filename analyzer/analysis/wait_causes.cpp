@@ -128,19 +128,19 @@ class Slicer {
         std::vector<Waits*> of_node(parts.size(), nullptr);
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const IntervalTotal& total = track.totals[i];
-            const auto parent = static_cast<std::size_t>(std::max(total.parent, 0));
+            const auto parent = parent_of(total);
             const auto group = group_of.find(total.iterator);
             if (parts[i] == LoopPart::wait) {
                 of_node[i] = group == group_of.end() ? nullptr : &waits[group->second];
-            } else if (parts[i] == LoopPart::none && total.parent >= 0) {
-                of_node[i] = of_node[parent];
+            } else if (parts[i] == LoopPart::none && parent) {
+                of_node[i] = of_node[*parent];
             }
             if (of_node[i] == nullptr) {
                 continue;
             }
             rest_of(*of_node[i], parts[i], total) += total.total_ns;
             if (parts[i] == LoopPart::none) {
-                rest_of(*of_node[i], parts[parent], track.totals[parent]) -=
+                rest_of(*of_node[i], parts[*parent], track.totals[*parent]) -=
                     total.total_ns;
             }
         }

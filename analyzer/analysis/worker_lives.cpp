@@ -142,17 +142,14 @@ class LifeMeter {
     }
 
     WorkerTime* time_of(const Process& worker, std::int32_t iterator) {
-        if (iterator < 0) {
+        const auto group = groups_.group_of(iterator);
+        if (!group) {
             return nullptr;
         }
-        const auto at = static_cast<std::size_t>(iterator);
-        const std::int32_t group = groups_.group_of_iterator[at];
-        if (group < 0) {
-            return nullptr;
-        }
-        const LifeKey key{worker.rank, run_.iterators[at].loader,
+        const LifeKey key{worker.rank,
+                          run_.iterators[static_cast<std::size_t>(iterator)].loader,
                           worker.worker_id.value_or(0)};
-        WorkerTime& time = times_[static_cast<std::size_t>(group)][key];
+        WorkerTime& time = times_[*group][key];
         std::tie(time.rank, time.loader, time.worker) = key;
         return &time;
     }
