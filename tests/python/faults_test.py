@@ -88,23 +88,29 @@ def left_in_shared_memory(recording: Recording) -> list[Path]:
     return [path for uuid in uuids for path in folder.glob(f"*{uuid}*")]
 
 
-def test_a_worker_that_dies_in_its_collate_is_named_with_it(
-    record: Record, tmp_path: Path
-) -> None:
-    script = tmp_path / "dies.py"
+def die_in_a_collate(record: Record, folder: Path, *statements: str) -> None:
+    """
+    A training whose worker 1 is killed in its third collate, by what it does there.
+
+    :param record: runs it.
+    :param folder: where the script lies.
+    :param statements: what kills the worker.
+    """
+    script = folder / "dies.py"
     script.write_text(
         "import os, signal, torch\n"
         "from torch.utils.data import DataLoader, get_worker_info\n"
         "def collate(samples):\n"
         "    if samples[0] >= 10 and get_worker_info().id == 1:\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return samples\n"
+        + "".join(f"        {statement}\n" for statement in statements)
+        + "    return samples\n"
         "loader = DataLoader(range(40), batch_size=2, num_workers=2,\n"
         "                    collate_fn=collate)\n"
         "for batch in loader: pass\n"
     )
     outcome = record(script, check=False)
     assert outcome.code == 1
+    assert "killed by signal: Killed" in outcome.err
     assert outcome.warnings == []
     (died,) = (
         row
@@ -116,6 +122,12 @@ def test_a_worker_that_dies_in_its_collate_is_named_with_it(
     recording = outcome.recording
     assert [row.batch for row in recording.of("fetch", worker=1)] == [1, 3]
     assert left_in_shared_memory(recording) == []
+
+
+def test_a_worker_that_dies_in_its_collate_is_named_with_it(
+    record: Record, tmp_path: Path
+) -> None:
+    die_in_a_collate(record, tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
 
 
 @pytest.fixture
@@ -144,33 +156,13 @@ def memory_group() -> Iterator[Path]:
 def test_a_worker_beyond_its_memory_limit_is_named_with_its_stage(
     record: Record, tmp_path: Path, memory_group: Path
 ) -> None:
-    script = tmp_path / "grows.py"
-    script.write_text(
-        "import torch\n"
-        "from torch.utils.data import DataLoader, get_worker_info\n"
-        "def collate(samples):\n"
-        "    if samples[0] >= 10 and get_worker_info().id == 1:\n"
-        f"        open('{memory_group}/cgroup.procs', 'w').write('0')\n"
-        "        grown = [bytes([1]) * (1 << 20) for _ in range(500)]\n"
-        "        raise RuntimeError('has all the memory it wants')\n"
-        "    return samples\n"
-        "loader = DataLoader(range(40), batch_size=2, num_workers=2,\n"
-        "                    collate_fn=collate)\n"
-        "for batch in loader: pass\n"
+    die_in_a_collate(
+        record,
+        tmp_path,
+        f"open('{memory_group}/cgroup.procs', 'w').write('0')",
+        "grown = [bytes([1]) * (1 << 20) for _ in range(500)]",
+        "raise RuntimeError('has all the memory it wants')",
     )
-    outcome = record(script, check=False)
-    assert outcome.code == 1
-    assert "killed by signal: Killed" in outcome.err
-    assert outcome.warnings == []
-    (died,) = (
-        row
-        for row in Run(outcome.database).report()["processes"]
-        if row["role"] == "worker" and row["worker"] == 1
-    )
-    assert (died["ending"], died["open_stage"]) == ("killed", "collate")
-    recording = outcome.recording
-    assert [row.batch for row in recording.of("fetch", worker=1)] == [1, 3]
-    assert left_in_shared_memory(recording) == []
 
 
 def test_a_training_that_ends_in_the_middle_loses_nothing(

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -156,6 +157,24 @@ class Training {
     double at_ = 0;
     std::uint32_t state_ = 1;
 };
+
+// One pass of `count` turns of 10, of which 2 are the wait and 7 the body, with `part`
+// of 2 in it.
+auto turns(int count, std::string_view part = "") {
+    ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 0), "train");
+    for (int batch = 0; batch < count; ++batch) {
+        const double at = batch * 10;
+        const At where{pass, batch, batch};
+        builder.add(builder.main(), "loader", at, at + 2, where);
+        builder.add(builder.main(), "step", at + 2, at + 9, where);
+        if (!part.empty()) {
+            builder.add(builder.main(), part, at + 3, at + 5, where);
+        }
+    }
+    return builder.build();
+}
 
 using RowKey = std::tuple<std::string, std::string, std::size_t>;
 using RowSums = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
@@ -359,21 +378,13 @@ TEST(Summed, TheMeanStepIsThatOfAllSteps) {
 }
 
 TEST(Summed, ADroppedEndOfATurnIsNoPartialTurn) {
-    ModelBuilder builder;
-    const auto loader = builder.loader(builder.main(), "data", 0);
-    const auto pass = builder.iterator(loader, "train");
-    for (int batch = 0; batch < 3; ++batch) {
-        const double at = batch * 10;
-        builder.add(builder.main(), "loader", at, at + 2, {pass, batch, batch});
-        builder.add(builder.main(), "step", at + 2, at + 9, {pass, batch, batch});
-    }
-    auto run = builder.build();
+    auto run = turns(3);
     Track& track = run.processes[0].tracks[0];
     const Interval body = track.intervals[3];  // of the second turn
     track.intervals.erase(track.intervals.begin() + 3);
     track.cpu_ns.erase(track.cpu_ns.begin() + 3);
     IntervalTotal total;
-    total.iterator = pass;
+    total.iterator = body.iterator;
     total.stage = body.stage;
     test::summing::add(total, body, -1);
     track.totals = {total};
@@ -386,16 +397,7 @@ TEST(Summed, ADroppedEndOfATurnIsNoPartialTurn) {
 }
 
 TEST(Summed, ABodyWhoseWaitIsOnlySummedBelongsToItsLoop) {
-    ModelBuilder builder;
-    const auto loader = builder.loader(builder.main(), "data", 0);
-    const auto pass = builder.iterator(loader, "train");
-    for (int batch = 0; batch < 30; ++batch) {
-        const double at = batch * 10;
-        builder.add(builder.main(), "loader", at, at + 2, {pass, batch, batch});
-        builder.add(builder.main(), "step", at + 2, at + 9, {pass, batch, batch});
-        builder.add(builder.main(), "forward", at + 3, at + 5, {pass, batch, batch});
-    }
-    const auto whole = builder.build();
+    const auto whole = turns(30, "forward");
     // of the third turn only the wait is on record, of the tenth only the body
     auto part = summed(
         whole, [](std::int32_t, std::int32_t batch) { return batch < 3 || batch > 8; });
@@ -418,16 +420,7 @@ TEST(Summed, ABodyWhoseWaitIsOnlySummedBelongsToItsLoop) {
 }
 
 TEST(Summed, AStageNamedStepInABodyIsNoBody) {
-    ModelBuilder builder;
-    const auto loader = builder.loader(builder.main(), "data", 0);
-    const auto pass = builder.iterator(loader, "train");
-    for (int batch = 0; batch < 6; ++batch) {
-        const double at = batch * 10;
-        builder.add(builder.main(), "loader", at, at + 2, {pass, batch, batch});
-        builder.add(builder.main(), "step", at + 2, at + 9, {pass, batch, batch});
-        builder.add(builder.main(), "step", at + 3, at + 5, {pass, batch, batch});
-    }
-    const auto whole = builder.build();
+    const auto whole = turns(6, "step");
     const auto part = summed(whole, keeps_nothing);
     expect_same_sums(make_report(part), make_report(whole));
 }
