@@ -100,7 +100,10 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def output_of(
-    *command: object, database: str | Path = "", folder: Path | None = None
+    *command: object,
+    database: str | Path = "",
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> str:
     """
     What a program prints; if it fails, an error with all it printed.
@@ -108,11 +111,16 @@ def output_of(
     :param command: the program and its arguments.
     :param database: METATRAIN_TIMING_DB; empty: recording is off.
     :param folder: where it runs.
+    :param environment: further variables.
     """
     words = [str(word) for word in command]
     done = subprocess.run(
         words,
-        env={**os.environ, "METATRAIN_TIMING_DB": str(database)},
+        env={
+            **os.environ,
+            "METATRAIN_TIMING_DB": str(database),
+            **(environment or {}),
+        },
         cwd=folder,
         capture_output=True,
         text=True,

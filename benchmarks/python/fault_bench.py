@@ -6,26 +6,15 @@ Trains as step_bench.py does, each time in a new process with the fault kit of
 tests/faults loaded: without recording, with it, and with it under each fault.
 """
 
-import contextlib
 import os
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from comparison import output_of, parser, progress, run_rounds
-from step_bench import (
-    LOOP,
-    ON,
-    UNSET,
-    Steps,
-    Training,
-    print_steps,
-    products_for,
-    steps_of,
-    train,
-)
+from comparison import parser, progress, run_rounds
+from step_bench import ON, UNSET, Steps, Training, print_rounds, products_for, run_loop
 
 KIT = Path(__file__).parents[2] / "tests" / "faults" / "fault_kit.cpp"
 FAULTS = {
@@ -37,46 +26,24 @@ FAULTS = {
 }
 
 
-@contextlib.contextmanager
-def faults(library: Path, rules: str) -> Iterator[None]:
-    """
-    Programs that start meanwhile get the fault kit.
-
-    :param library: the kit.
-    :param rules: as in fault_kit.hpp.
-    """
-    os.environ.update({"LD_PRELOAD": str(library), "MT_FAULTS": rules})
-    try:
-        yield
-    finally:
-        del os.environ["LD_PRELOAD"], os.environ["MT_FAULTS"]
-
-
-def train_under(library: Path, rules: str, training: Training) -> Steps:
+def train_under(
+    rules: str, library: Path, training: Training, recording: bool = True
+) -> Steps:
     """
     Train in a new process.
 
+    :param rules: as in fault_kit.hpp; empty: nothing fails.
     :param library: the kit.
-    :param rules: as in fault_kit.hpp.
     :param training: what.
+    :param recording: whether to record.
     """
-    with faults(library, rules), tempfile.TemporaryDirectory() as folder:
-        result, database = Path(folder) / "result.json", Path(folder) / "run.db"
-        output_of(
-            sys.executable, LOOP, result, *training.arguments(), database=database
+    with tempfile.TemporaryDirectory() as folder:
+        return run_loop(
+            training,
+            Path(folder) / "result.json",
+            Path(folder) / "run.db" if recording else "",
+            {"LD_PRELOAD": str(library), "MT_FAULTS": rules},
         )
-        return steps_of(result)
-
-
-def train_without(library: Path, training: Training) -> Steps:
-    """
-    Train in a new process, nothing recorded.
-
-    :param library: the kit.
-    :param training: what.
-    """
-    with faults(library, ""):
-        return train(training, recording=False)
 
 
 def main() -> None:
@@ -108,19 +75,13 @@ def main() -> None:
             products_for(options.workers),
         )
         parties: dict[str, Callable[[], Steps]] = {
-            UNSET: lambda: train_without(library, training),
-            ON: lambda: train_under(library, "", training),
+            UNSET: partial(train_under, "", library, training, recording=False),
+            ON: partial(train_under, "", library, training),
         }
         for name, rules in FAULTS.items():
-            parties[name] = lambda rules=rules: train_under(  # type: ignore[misc]
-                library, rules, training
-            )
+            parties[name] = partial(train_under, rules, library, training)
         rounds = run_rounds(parties, 15 if options.long else 6)
-    title = f"Training under faults, {options.workers} workers"
-    means = {party: [run.mean for run in runs] for party, runs in rounds.items()}
-    medians = {party: [run.median for run in runs] for party, runs in rounds.items()}
-    print_steps(f"{title}: mean step of a process", means)
-    print_steps("The same: median step of a process", medians)
+    print_rounds(f"Training under faults, {options.workers} workers", rounds)
 
 
 if __name__ == "__main__":

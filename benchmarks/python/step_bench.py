@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,20 +79,37 @@ def steps_of(result: Path) -> Steps:
     return Steps(statistics.mean(times) * 1e6, statistics.median(times) * 1e6)
 
 
-def train(training: Training, recording: bool) -> Steps:
+def run_loop(
+    training: Training,
+    result: Path,
+    database: Path | str,
+    environment: Mapping[str, str] | None = None,
+) -> Steps:
     """
     Train in a new process.
+
+    :param training: what.
+    :param result: the file that it is to write.
+    :param database: METATRAIN_TIMING_DB; empty: recording is off.
+    :param environment: further variables.
+    """
+    output_of(
+        sys.executable, LOOP, result, *training.arguments(),
+        database=database, environment=environment,
+    )  # fmt: skip
+    return steps_of(result)
+
+
+def train(training: Training, recording: bool) -> Steps:
+    """
+    Train in a new process, and see that it recorded, or did not.
 
     :param training: what.
     :param recording: whether to record.
     """
     with tempfile.TemporaryDirectory() as folder:
         result, database = Path(folder) / "result.json", Path(folder) / "run.db"
-        output_of(
-            sys.executable, LOOP, result, *training.arguments(),
-            database=database if recording else "",
-        )  # fmt: skip
-        steps = steps_of(result)
+        steps = run_loop(training, result, database if recording else "")
         if recording:
             return Steps(steps.mean, steps.median, intervals(database) / training.steps)
         if database.exists():
@@ -208,6 +225,19 @@ def print_steps(title: str, times: dict[str, list[float]]) -> None:
     print_table(title, head, map(row, times))
 
 
+def print_rounds(title: str, rounds: Mapping[str, list[Steps]]) -> None:
+    """
+    Print the tables of the mean and of the median steps.
+
+    :param title: above the first one.
+    :param rounds: what each party found, round by round.
+    """
+    means = {party: [run.mean for run in runs] for party, runs in rounds.items()}
+    medians = {party: [run.median for run in runs] for party, runs in rounds.items()}
+    print_steps(f"{title}: mean step of a process", means)
+    print_steps("The same: median step of a process", medians)
+
+
 def main() -> None:
     """Print the tables."""
     arguments = parser(__doc__)
@@ -227,22 +257,17 @@ def main() -> None:
     if not no_traceml:
         parties[TRACEML] = lambda: train_with_traceml(training)
     rounds = run_rounds(parties, 15 if options.long else 6)
-    means = {party: [run.mean for run in runs] for party, runs in rounds.items()}
-    medians = {party: [run.median for run in runs] for party, runs in rounds.items()}
-    print_steps(
-        f"Training, {options.workers} workers, {steps} steps: mean step of a process",
-        means,
-    )
-    print_steps("The same: median step of a process", medians)
+    title = f"Training, {options.workers} workers, {steps} steps"
+    print_rounds(title, rounds)
     recorded = statistics.median(run.intervals_per_step for run in rounds[ON])
     say(f"Recorded: {significant(recorded)} intervals a step, workers included.")
     if no_traceml:
         say(f"Without traceml-ai: {no_traceml}")
     else:
         added = [
-            (on - unset) / (rival - unset)
+            (on.mean - unset.mean) / (rival.mean - unset.mean)
             for on, rival, unset in zip(
-                means[ON], means[TRACEML], means[UNSET], strict=True
+                rounds[ON], rounds[TRACEML], rounds[UNSET], strict=True
             )
         ]
         text = estimate(added).text_with_interval(2)
