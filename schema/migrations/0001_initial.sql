@@ -100,6 +100,25 @@ CREATE TABLE clock (
     unix_ns      INTEGER NOT NULL
 ) STRICT;
 
+-- cpu_usage: what a process, or one thread of it, has used of the CPUs so far.
+--   id          INTEGER  row id
+--   process_id  INTEGER  whose
+--   track_id    INTEGER  the thread, NULL: all threads of the process
+--   at_ns       INTEGER  when, CLOCK_MONOTONIC: at start, every second (every
+--                        500th of the life so far, if that is longer), at the end
+--   cpu_ns      INTEGER  CPU time since it began
+--   queued_ns   INTEGER  how long it could have run and had no CPU since it began, by
+--                        the kernel's count (schedstat); of a process the sum over the
+--                        threads that it has now, without the recorder's; NULL: unknown
+CREATE TABLE cpu_usage (
+    id         INTEGER PRIMARY KEY,
+    process_id INTEGER NOT NULL REFERENCES process (id),
+    track_id   INTEGER REFERENCES track (id),
+    at_ns      INTEGER NOT NULL,
+    cpu_ns     INTEGER NOT NULL,
+    queued_ns  INTEGER
+) STRICT;
+
 -- environment: a named fact about a process, never a dump of its environment.
 --   process_id  INTEGER  whose fact
 --   key         TEXT     e.g. 'torch.version', 'cpu.granted', 'metatrain.batch_size'

@@ -11,11 +11,17 @@
 --   worker        INTEGER  worker that made it, NULL: the training process itself
 --   put_ns        INTEGER  its index was handed to the worker, CLOCK_MONOTONIC
 --   started_ns    INTEGER  the worker began to fetch it
---   fetched_ns    INTEGER  samples read and collated
---   sent_ns       INTEGER  pickled and copied by the worker's sender thread
---   received_ns   INTEGER  taken over by the training process
+--   read_ns       INTEGER  its samples were read
+--   fetched_ns    INTEGER  collated too
+--   sending_ns    INTEGER  the worker's sender thread began with it
+--   sent_ns       INTEGER  pickled and copied by that thread
+--   receiving_ns  INTEGER  the training process began to take it over
+--   received_ns   INTEGER  taken over
+--   pinned_ns     INTEGER  copied to page-locked memory, NULL: it was not
+--   asked_ns      INTEGER  the loop began to wait for it
 --   delivered_ns  INTEGER  handed to the loop
 --   waited_ns     INTEGER  how long the loop waited for it
+--   used_ns       INTEGER  the loop was done with it, NULL: its body did not finish
 CREATE VIEW v_batch AS
 SELECT run.uuid AS run,
        max(process.rank) AS rank,
@@ -27,22 +33,36 @@ SELECT run.uuid AS run,
        max(process.worker_id) AS worker,
        max(interval.start_ns + interval.dur_ns)
            FILTER (WHERE stage.name = 'put_index') AS put_ns,
-       min(interval.start_ns) FILTER (WHERE stage.name = 'fetch') AS started_ns,
+       min(interval.start_ns)
+           FILTER (WHERE stage.name = 'fetch') AS started_ns,
+       max(interval.start_ns + interval.dur_ns)
+           FILTER (WHERE stage.name = 'dataset') AS read_ns,
        max(interval.start_ns + interval.dur_ns)
            FILTER (WHERE stage.name = 'fetch') AS fetched_ns,
+       min(interval.start_ns)
+           FILTER (WHERE stage.name = 'send') AS sending_ns,
        max(interval.start_ns + interval.dur_ns)
            FILTER (WHERE stage.name = 'send') AS sent_ns,
+       min(interval.start_ns)
+           FILTER (WHERE stage.name = 'receive') AS receiving_ns,
        max(interval.start_ns + interval.dur_ns)
            FILTER (WHERE stage.name = 'receive') AS received_ns,
        max(interval.start_ns + interval.dur_ns)
+           FILTER (WHERE stage.name = 'pin') AS pinned_ns,
+       min(interval.start_ns)
+           FILTER (WHERE stage.name = 'loader') AS asked_ns,
+       max(interval.start_ns + interval.dur_ns)
            FILTER (WHERE stage.name = 'loader') AS delivered_ns,
-       sum(interval.dur_ns) FILTER (WHERE stage.name = 'loader') AS waited_ns
+       sum(interval.dur_ns) FILTER (WHERE stage.name = 'loader') AS waited_ns,
+       max(interval.start_ns + interval.dur_ns)
+           FILTER (WHERE stage.name = 'step') AS used_ns
 FROM interval
 JOIN stage ON stage.id = interval.stage_id
 JOIN track ON track.id = interval.track_id
 JOIN process ON process.id = track.process_id
 JOIN run ON run.id = process.run_id
 JOIN _iterator ON _iterator.iterator_id = interval.iterator_id
-WHERE stage.name IN ('put_index', 'fetch', 'send', 'receive', 'loader')
+WHERE stage.name IN ('put_index', 'fetch', 'dataset', 'send', 'receive', 'pin', 'loader',
+                     'step')
   AND interval.batch IS NOT NULL
 GROUP BY run.id, interval.iterator_id, interval.batch;

@@ -53,6 +53,21 @@ TEST_P(AnyEnd, LosesNothingAndIsTheProgramsOwn) {
     expect_sound();
 }
 
+TEST_F(EndsTest, ARunWithoutAFileYetIsFoundByARelativePath) {
+    in_child([this] {
+        start({.database = database()});
+        record("not flushed", 10);
+        _exit(7);
+    });
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(database().parent_path());
+    const Recovery recovery = recover(database().filename());
+    std::filesystem::current_path(before);
+    EXPECT_EQ(recovery.process_count, 1);
+    EXPECT_EQ(query(database(), "SELECT calls FROM v_stage_summary"), Rows{"10"});
+    EXPECT_TRUE(rings().empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Ends, AnyEnd,
     testing::Values(

@@ -129,7 +129,7 @@ std::string make_image() {
         detail::OpenFrame frame;
         frame.start_ns = 5000;
         frame.serial = 9;
-        frame.label.name = 1;
+        frame.words = label_words({}, 1, 0, RecordKind::interval);
         area->open.push(frame);
         detail::Record dropped;
         dropped.start_ns = 6000;

@@ -331,7 +331,11 @@ TEST_F(AdoptionTest, KilledAtAnyInstantNothingIsLostAndNothingIsTwice) {
 TEST_F(AdoptionTest, KilledWhileItDropsNothingIsLostAndNothingIsTwice) {
     std::mt19937 random(3);  // NOLINT(cert-msc51-cpp): the same each time
     std::uniform_int_distribution<int> wait_us(0, 60'000);
-    for (int round = 0; round < rounds(); ++round) {
+    // A slow victim fills no ring in the time: then it gets more rounds, and longer
+    // ones.
+    const int most = 10 * rounds();
+    bool has_dropped = false;
+    for (int round = 0; round < rounds() || (!has_dropped && round < most); ++round) {
         std::array<int, 2> ends{};
         ASSERT_EQ(pipe(ends.data()), 0);
         const pid_t victim = fork_child([&] {
@@ -352,7 +356,7 @@ TEST_F(AdoptionTest, KilledWhileItDropsNothingIsLostAndNothingIsTwice) {
         });
         close(ends[1]);
         std::thread killer([&] {
-            usleep(static_cast<useconds_t>(wait_us(random)));
+            usleep(static_cast<useconds_t>(wait_us(random) * (1 + round / rounds())));
             kill(victim, SIGKILL);
         });
         const std::int64_t said = Victim{victim, ends[0]}.last_said();
@@ -378,6 +382,7 @@ TEST_F(AdoptionTest, KilledWhileItDropsNothingIsLostAndNothingIsTwice) {
         ASSERT_EQ(
             std::sscanf(sums[0].c_str(), "%ld|%ld|%ld", &calls, &is_exact, &dropped),
             3);
+        has_dropped |= dropped > 0;
         EXPECT_GE(calls, said);
         EXPECT_LE(calls, said + 1000);
         EXPECT_EQ(is_exact, 1);
@@ -386,7 +391,7 @@ TEST_F(AdoptionTest, KilledWhileItDropsNothingIsLostAndNothingIsTwice) {
         EXPECT_GE(known, dropped - 1);  // counted after it was summed
         EXPECT_LE(known, dropped);
     }
-    EXPECT_GT(number(database(), "SELECT count(*) FROM interval_total"), 0);
+    EXPECT_TRUE(has_dropped);
 }
 
 TEST_F(AdoptionTest, KilledWhileItSavesTheNextOneGoesOn) {

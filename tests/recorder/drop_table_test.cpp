@@ -39,8 +39,8 @@ class DropTableTest : public testing::Test {
   protected:
     void open(std::uint16_t stage, std::uint32_t iterator) {
         OpenFrame frame;
-        frame.label.name = stage;
-        frame.label.context.iterator = iterator;
+        frame.words =
+            label_words({.iterator = iterator}, stage, 0, RecordKind::interval);
         frame.serial = 1;
         open_.push(frame);
     }

@@ -12,7 +12,7 @@ OpenFrame frame(std::uint32_t serial, std::int64_t start_ns) {
     OpenFrame made;
     made.serial = serial;
     made.start_ns = start_ns;
-    made.label = {{1, 2, 3}, 4, 0, RecordKind::interval};
+    made.words = label_words({1, 2, 3}, 4, 5, RecordKind::interval);
     return made;
 }
 
@@ -24,15 +24,19 @@ TEST(OpenStack, PopsTheInnermostFirst) {
     EXPECT_EQ(stack.pop().start_ns, 200);
     const OpenFrame outer = stack.pop();
     EXPECT_EQ(outer.start_ns, 100);
-    EXPECT_EQ(outer.label.name, 4);
-    EXPECT_EQ(outer.label.context.iterator, 3U);
+    EXPECT_EQ(outer.label().context.step, 1U);
+    EXPECT_EQ(outer.label().context.batch, 2U);
+    EXPECT_EQ(outer.label().context.iterator, 3U);
+    EXPECT_EQ(outer.label().name, 4);
+    EXPECT_EQ(outer.label().depth, 5);
+    EXPECT_EQ(outer.label().kind, RecordKind::interval);
     EXPECT_EQ(stack.depth(), 0U);
 }
 
 TEST(OpenStack, HasCpuTimeOnlyWhereItIsMeasured) {
     OpenStack stack;
     OpenFrame measured = frame(7, 100);
-    measured.label.kind = RecordKind::interval_with_cpu;
+    measured.words = label_words({}, 4, 0, RecordKind::interval_with_cpu);
     measured.cpu_start_ns = 50;
     stack.push(measured);
     EXPECT_TRUE(stack.top().has_cpu());

@@ -76,7 +76,7 @@ TEST_F(RingImageTest, HoldsWhatTheProcessHadRecorded) {
     EXPECT_EQ(image->names().size(), 3U);
     ASSERT_EQ(image->threads().size(), 1U);
     EXPECT_EQ(image->threads()[0]->head.load(), 2U);
-    EXPECT_EQ(image->threads()[0]->open.peek(0)->label.name, 3);
+    EXPECT_EQ(image->threads()[0]->open.peek(0)->label().name, 3);
     EXPECT_EQ(image->database(), "");
 }
 

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <set>
 
+#include "recorder/core/src/platform.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/query.hpp"
 #include "tests/support/temp_folder.hpp"
@@ -333,6 +335,42 @@ TEST_F(RunsTest, TheHostsFactsAreThere) {
               Rows{"5"});
     EXPECT_EQ(query(database(), "SELECT count(*), min(unix_ns) > 1.6e18 FROM clock"),
               Rows{"2|1"});
+}
+
+TEST_F(RunsTest, WhatTheProcessUsesOfTheCpusIsReadNowAndThen) {
+    constexpr std::int64_t kComputedNs = 30'000'000;
+    run_training([] {
+        record("main");
+        flush();
+        const auto cpu_ns = [] {
+            timespec now{};
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+            return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+        };
+        const std::int64_t until_ns = cpu_ns() + kComputedNs;
+        while (cpu_ns() < until_ns) {
+        }
+        record("main");
+    });
+    // Of threads and of queues only some systems tell.
+    const bool tells =
+        detail::platform::thread_usage(detail::platform::thread_id()).has_value();
+    std::vector<std::string> kinds{"track_id IS NULL"};
+    if (tells) {
+        kinds.emplace_back("track_id IS NOT NULL");
+    }
+    for (const std::string& kind : kinds) {
+        const std::string of = " FROM cpu_usage WHERE " + kind;
+        EXPECT_GE(number(database(), "SELECT count(*)" + of), 2) << kind;
+        EXPECT_GE(number(database(), "SELECT max(cpu_ns) - min(cpu_ns)" + of),
+                  kComputedNs)
+            << kind;
+    }
+    EXPECT_EQ(query(database(),
+                    "SELECT role, thread IS NULL, sum(dur_ns) >= 30000000,"
+                    " sum(cpu_ns) >= 30000000, sum(queued_ns) IS NULL FROM v_cpu_usage"
+                    " GROUP BY 1, 2 ORDER BY 2"),
+              tells ? (Rows{"main|0|1|1|0", "main|1|1|1|0"}) : Rows{"main|1|1|1|1"});
 }
 
 TEST_F(RunsTest, AProcessBeganBeforeItsRecords) {

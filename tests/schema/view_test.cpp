@@ -142,28 +142,46 @@ TEST_F(ViewTest, ATurnIsAWaitAndItsBody) {
 }
 
 TEST_F(ViewTest, ABatchIsFollowedFromItsIndexToTheLoop) {
-    EXPECT_EQ(query("SELECT * FROM v_batch ORDER BY iterator_id, batch"),
-              (Rows{"run-a|0|train|train|0|2|0|0|1020|1030|1150|1165|1190|1200|100",
-                    "run-a|0|train|train|0|2|1|NULL|NULL|NULL|NULL|NULL|NULL|1510|10",
-                    "run-a|0|evaluation|validation|1|3|0|NULL|NULL|NULL|NULL|NULL|NULL|"
-                    "3020|20"}));
+    EXPECT_EQ(
+        query("SELECT * FROM v_batch ORDER BY iterator_id, batch"),
+        (Rows{
+            "run-a|0|train|train|0|2|0|0|1020|1030|1080|1150|1155|1165|1180|1190|NULL|"
+            "1100|1200|100|1500",
+            "run-a|0|train|train|0|2|1|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|"
+            "NULL|1500|1510|10|NULL",
+            "run-a|0|evaluation|validation|1|3|0|NULL|NULL|NULL|NULL|NULL|NULL|NULL|"
+            "NULL|"
+            "NULL|NULL|3000|3020|20|3060"}));
 }
 
 TEST_F(ViewTest, AWaitIsCutByWhatItsBatchWentThrough) {
     // 1100-1150 fetch, -1165 send, -1200 on its way: 50 + 15 + 35 of 100.
     EXPECT_EQ(query("SELECT * FROM v_loader_wait ORDER BY iterator_id, batch"),
-              (Rows{"run-a|0|train|train|0|2|0|0|1100|100|50|15|35|0",
-                    "run-a|0|train|train|0|2|1|NULL|1500|10|0|0|0|10",
-                    "run-a|0|evaluation|validation|1|3|0|NULL|3000|20|0|0|0|20"}));
+              (Rows{"run-a|0|train|train|0|2|0|0|1100|100|0|0|50|15|35|0",
+                    "run-a|0|train|train|0|2|1|NULL|1500|10|0|0|0|0|0|10",
+                    "run-a|0|evaluation|validation|1|3|0|NULL|3000|20|0|0|0|0|0|20"}));
 }
 
 TEST_F(ViewTest, AWaitThatBeganBeforeTheFetchHasAnotherPart) {
     database_.exec(
         "UPDATE interval SET start_ns = 1000, dur_ns = 200 "
         "WHERE stage_id = 1 AND iterator_id = 2 AND batch = 0");
-    EXPECT_EQ(query("SELECT wait_ns, in_fetch_ns, in_send_ns, in_receive_ns, other_ns "
-                    "FROM v_loader_wait WHERE iterator_id = 2 AND batch = 0"),
-              Rows{"200|120|15|35|30"});
+    const std::string parts =
+        "SELECT wait_ns, in_earlier_ns, in_idle_ns, in_fetch_ns, in_send_ns, "
+        "in_receive_ns, other_ns FROM v_loader_wait WHERE iterator_id = 2 AND batch = ";
+    EXPECT_EQ(query(parts + "0"), Rows{"200|0|30|120|15|35|0"});
+
+    // The same worker was at the next one from 1160 to 1505, while it was waited for
+    // from 1100 on, and was idle for 10 ns before; it was
+    // not recorded as sent.
+    database_.exec(
+        "UPDATE interval SET start_ns = 1100, dur_ns = 410 "
+        "WHERE stage_id = 1 AND iterator_id = 2 AND batch = 1;"
+        "INSERT INTO interval (track_id, stage_id, start_ns, dur_ns, depth, "
+        "iterator_id,"
+        " batch) SELECT track_id, stage_id, 1160, 345, 0, iterator_id, 1 FROM interval"
+        " WHERE stage_id = (SELECT id FROM stage WHERE name = 'fetch') AND batch = 0");
+    EXPECT_EQ(query(parts + "1"), Rows{"410|50|10|345|0|0|5"});
 }
 
 TEST_F(ViewTest, ARateIsATotalOverATotal) {

@@ -38,7 +38,7 @@ bool note_database(const LockFile& ring, const fs::path& path) noexcept {
 bool may_hold_records_of(const fs::path& database, const fs::path& path) {
     std::error_code error;
     const auto canonical = [&error](const fs::path& any) {
-        return fs::weakly_canonical(any, error);
+        return fs::weakly_canonical(fs::absolute(any), error);
     };
     const fs::path folder = database.string() + ".d";
     const bool may = canonical(path) == canonical(database) ||
@@ -99,7 +99,7 @@ void complete_names(const Harvest& harvest, Names& stages, Names& counters) {
     }
     for (std::uint32_t depth = 0; depth < OpenStack::kMaxDepth; ++depth) {
         if (const auto frame = harvest.open->peek(depth)) {
-            complete(stages, frame->label.name);
+            complete(stages, frame->label().name);
         }
     }
 }

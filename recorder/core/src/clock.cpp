@@ -22,6 +22,10 @@ std::int64_t thread_cpu_ns() noexcept {
     return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+std::int64_t process_cpu_ns() noexcept {
+    return read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 ClockSnapshot read_clocks() noexcept {
     ClockSnapshot best;
     std::int64_t best_width = std::numeric_limits<std::int64_t>::max();

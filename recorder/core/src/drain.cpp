@@ -23,8 +23,10 @@
 namespace metatrain_timing::detail {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{50};
+constexpr std::chrono::milliseconds kPeriod{100};
 constexpr std::int64_t kClockPeriodNs = 10'000'000'000;
+constexpr std::int64_t kUsagePeriodNs = 1'000'000'000;
+constexpr std::int64_t kUsageReadings = 500;  // then rarer: months in 5,000 readings
 constexpr std::int64_t kRetryPeriodNs = 1'000'000'000;  // disk full and the like
 constexpr std::chrono::milliseconds kRetrySoon{10};     // a reader in the way
 constexpr std::int64_t kAdoptionPeriodNs = 1'000'000'000;
@@ -242,9 +244,11 @@ void Drain::finish_now(TimePoint deadline, bool children_ended_too) noexcept {
     }
     if ((outcome == Outcome::done || failed()) && !keeps_ring_) {
         source_.store.remove();
-    } else if (!keeps_ring_) {
+    } else {
         source_.store.note_end(monotonic_ns());
-        say_what_is_left();
+        if (!keeps_ring_) {
+            say_what_is_left();
+        }
     }
     if (owned_.lock) {
         owned_.lock->remove();
@@ -457,6 +461,7 @@ void Drain::lose_file(const std::string& why) {
     }
     descriptors_.clear();
     next_clock_ns_ = 0;
+    next_usage_ns_ = 0;
 }
 
 // A reader of an ended run keeps its file from becoming that of a live one, for as long
@@ -536,12 +541,23 @@ void Drain::write_transaction(const std::vector<Harvest>& harvests, bool last) {
         if (last || clocks.monotonic_ns >= next_clock_ns_) {
             file.write(clocks);
         }
+        if (last || clocks.monotonic_ns >= next_usage_ns_) {
+            file.write_usage(clocks.monotonic_ns, harvests);
+        }
         if (last) {
             file.write_ended(clocks.monotonic_ns);
         }
         file.commit();
         if (clocks.monotonic_ns >= next_clock_ns_) {
             next_clock_ns_ = clocks.monotonic_ns + kClockPeriodNs;
+        }
+        if (clocks.monotonic_ns >= next_usage_ns_) {
+            first_usage_ns_ =
+                first_usage_ns_ == 0 ? clocks.monotonic_ns : first_usage_ns_;
+            next_usage_ns_ =
+                clocks.monotonic_ns +
+                std::max(kUsagePeriodNs,
+                         (clocks.monotonic_ns - first_usage_ns_) / kUsageReadings);
         }
         source_.definitions.written(definitions);
         written_count_.store(file.written_count(), std::memory_order_relaxed);

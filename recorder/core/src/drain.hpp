@@ -121,6 +121,8 @@ class Drain {
     OwnedFile owned_;
     std::string lost_;  // why the usual file cannot be used any more; empty: it can
     std::int64_t next_clock_ns_ = 0;
+    std::int64_t next_usage_ns_ = 0;
+    std::int64_t first_usage_ns_ = 0;
     bool clock_is_noted_ = false;
     std::int64_t next_adoption_ns_ = 0;
     std::int64_t retry_at_ns_ = 0;

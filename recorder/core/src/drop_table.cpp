@@ -84,7 +84,7 @@ Latched<IntervalSums>* DropTable::node_of(const Record& record, const OpenStack&
         if (is_parent && !frame) {
             return nullptr;
         }
-        Key key = key_of(is_parent ? frame->label : record.label, knows_pass);
+        Key key = key_of(is_parent ? frame->label() : record.label, knows_pass);
         key.parent = static_cast<std::uint16_t>(parent);
         parent = find_or_make(in.node_keys, in.node_sums, in.node_count, limit, key);
         if (parent == kNone) {

@@ -18,7 +18,7 @@ using detail::Recorder;
 using detail::RecordKind;
 using detail::ThreadState;
 
-constexpr std::int64_t kTurnPeriodNs = 25'000'000;
+constexpr std::int64_t kTurnPeriodNs = 100'000'000;
 
 // The calling thread's state if nothing has changed since its last record; nullptr also
 // where recording is off.
@@ -102,8 +102,8 @@ inline OpenInterval push(ThreadState& state, StageId stage, RecordKind kind,
     const std::uint32_t depth = state.open.depth();
     OpenFrame frame;
     frame.start_ns = state.not_before_last(now_ns);
-    frame.label = {state.context, static_cast<std::uint16_t>(stage),
-                   static_cast<std::uint8_t>(depth), kind};
+    frame.words = detail::label_words(state.context, static_cast<std::uint16_t>(stage),
+                                      static_cast<std::uint8_t>(depth), kind);
     frame.cpu_start_ns = cpu_now_ns;
     frame.serial = next_serial();
     state.open.push(frame);
@@ -127,7 +127,7 @@ inline OpenInterval push(ThreadState& state, StageId stage, RecordKind kind,
 
 inline Record record_of(const OpenFrame& frame, std::int64_t end_ns) noexcept {
     return {frame.start_ns, static_cast<std::uint64_t>(end_ns - frame.start_ns),
-            frame.label};
+            frame.label()};
 }
 
 /// `cpu_ns`: the thread's CPU time at the end, -1 if it was not read.
@@ -208,10 +208,13 @@ void end(OpenInterval open) noexcept {
     if (state != nullptr && state->ring.has_much_room() &&
         state->open.depth() == open.depth + 1 && detail::tick_clock.read(now_ns))
         [[likely]] {
-        const OpenFrame frame = state->open.top();
+        const OpenFrame frame = state->open.at(open.depth);
         if (frame.serial == open.serial && !frame.has_cpu()) [[likely]] {
-            state->open.pop();
-            state->ring.cell() = record_of(frame, state->not_before_last(now_ns));
+            state->open.pop_to(open.depth);
+            const std::int64_t end_ns = state->not_before_last(now_ns);
+            detail::fill(state->ring.cell(), frame.start_ns,
+                         static_cast<std::uint64_t>(end_ns - frame.start_ns),
+                         frame.words);
             state->ring.publish();
             return;
         }

@@ -14,12 +14,13 @@ namespace metatrain_timing::detail {
 /// An open interval of a thread.
 struct OpenFrame {
     std::int64_t start_ns = 0;
-    Label label;                     // of the record to come
+    LabelWords words{};              // label of the record to come
     std::int64_t cpu_start_ns = -1;  // where the label says that CPU time is measured
     std::uint32_t serial = 0;
 
+    Label label() const noexcept { return std::bit_cast<Label>(words); }
     bool has_cpu() const noexcept {
-        return label.kind == RecordKind::interval_with_cpu;
+        return kind_of(words) == RecordKind::interval_with_cpu;
     }
 };
 
@@ -46,9 +47,8 @@ class OpenStack {
         Frame& slot = frames_[depth];
         slot.serial.store(0, std::memory_order_relaxed);
         slot.start_ns.store(frame.start_ns, std::memory_order_release);
-        const auto words = std::bit_cast<Words>(frame.label);
-        slot.label[0].store(words[0], std::memory_order_release);
-        slot.label[1].store(words[1], std::memory_order_release);
+        slot.label[0].store(frame.words[0], std::memory_order_release);
+        slot.label[1].store(frame.words[1], std::memory_order_release);
         if (frame.has_cpu()) {
             slot.cpu_start_ns.store(frame.cpu_start_ns, std::memory_order_release);
         }
@@ -68,6 +68,16 @@ class OpenStack {
         return frame;
     }
 
+    /// Owner: the frame at `depth`, which is open.
+    OpenFrame at(std::uint32_t depth) const noexcept {
+        return load(frames_[depth], std::memory_order_relaxed);
+    }
+
+    /// Owner: takes off what is open at `depth` and inside of it.
+    void pop_to(std::uint32_t depth) noexcept {
+        depth_.store(depth, std::memory_order_release);
+    }
+
     void clear() noexcept { depth_.store(0, std::memory_order_release); }
 
     /// Any thread: the frame at `depth`, or nothing if it is not open (any more).
@@ -85,9 +95,6 @@ class OpenStack {
     }
 
   private:
-    using Words = std::array<std::uint64_t, 2>;
-    static_assert(sizeof(Words) == sizeof(Label));
-
     struct Frame {
         std::atomic<std::int64_t> start_ns{0};
         std::array<std::atomic<std::uint64_t>, 2> label{};
@@ -99,8 +106,7 @@ class OpenStack {
         OpenFrame frame;
         frame.serial = slot.serial.load(order);
         frame.start_ns = slot.start_ns.load(order);
-        frame.label = std::bit_cast<Label>(
-            Words{slot.label[0].load(order), slot.label[1].load(order)});
+        frame.words = {slot.label[0].load(order), slot.label[1].load(order)};
         if (frame.has_cpu()) {
             frame.cpu_start_ns = slot.cpu_start_ns.load(order);
         }

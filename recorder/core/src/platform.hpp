@@ -30,6 +30,20 @@ void enter_background(const char* name) noexcept;
 /// Identity of the host's boot: monotonic times compare within it. Never empty.
 std::string boot_id();
 
+/// What a thread of this process has used of the CPUs since it began.
+struct ThreadUsage {
+    std::int64_t cpu_ns = 0;
+    std::int64_t queued_ns = 0;  // could have run and had no CPU
+};
+
+/// Of the thread with this number; nothing if it is gone or the system does not tell.
+std::optional<ThreadUsage> thread_usage(std::int64_t thread_id) noexcept;
+
+/// How long the threads of this process that are there now could have run and had no
+/// CPU, summed up; the background thread is left out. Nothing where the system does not
+/// tell, or where more than 128 threads would have to be asked: 10 us each.
+std::optional<std::int64_t> process_queued_ns();
+
 /// When a process began on CLOCK_MONOTONIC, to the kernel's tick; nothing if unknown.
 std::optional<std::int64_t> process_start_ns(pid_t pid);
 

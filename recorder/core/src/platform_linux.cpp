@@ -14,6 +14,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -25,6 +28,8 @@
 
 namespace metatrain_timing::detail::platform {
 namespace {
+
+std::atomic<std::int64_t> background_thread{0};
 
 std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -120,6 +125,7 @@ std::string thread_name() {
 }
 
 void enter_background(const char* name) noexcept {
+    background_thread.store(thread_id(), std::memory_order_relaxed);
     pthread_setname_np(pthread_self(), name);
     // On Linux "who" may be a thread. A nice of 5 still gets a share of a full machine.
     setpriority(PRIO_PROCESS, static_cast<id_t>(thread_id()), 5);
@@ -128,6 +134,48 @@ void enter_background(const char* name) noexcept {
 std::string boot_id() {
     std::string id = first_line_of("/proc/sys/kernel/random/boot_id");
     return id.empty() ? "unknown" : id;
+}
+
+// Linux, Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting on a
+// run queue, time slices. A kernel that does not count has zeros there.
+std::optional<ThreadUsage> thread_usage(std::int64_t thread_id) noexcept {
+    std::array<char, 64> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/task/%lld/schedstat",
+                  static_cast<long long>(thread_id));
+    const int descriptor = open(path.data(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return std::nullopt;
+    }
+    std::array<char, 128> text{};
+    const ssize_t length = read(descriptor, text.data(), text.size() - 1);
+    close(descriptor);
+    ThreadUsage usage;
+    const char* const end = text.data() + std::max<ssize_t>(length, 0);
+    const auto cpu = std::from_chars(text.data(), end, usage.cpu_ns);
+    if (cpu.ec != std::errc{} || cpu.ptr == end || usage.cpu_ns == 0) {
+        return std::nullopt;
+    }
+    const auto queued = std::from_chars(cpu.ptr + 1, end, usage.queued_ns);
+    return queued.ec == std::errc{} ? std::optional(usage) : std::nullopt;
+}
+
+std::optional<std::int64_t> process_queued_ns() {
+    constexpr std::size_t kMostThreads = 128;
+    const std::vector<std::string> threads = folder_entries("/proc/self/task");
+    if (threads.size() > kMostThreads) {
+        return std::nullopt;
+    }
+    std::optional<std::int64_t> sum_ns;
+    for (const std::string& thread : threads) {
+        const std::int64_t id = std::strtoll(thread.c_str(), nullptr, 10);
+        const auto usage = id == background_thread.load(std::memory_order_relaxed)
+                               ? std::nullopt
+                               : thread_usage(id);
+        if (usage) {
+            sum_ns = sum_ns.value_or(0) + usage->queued_ns;
+        }
+    }
+    return sum_ns;
 }
 
 std::optional<std::int64_t> process_start_ns(pid_t pid) {

@@ -64,6 +64,14 @@ bool trusts_ticks() noexcept {
     return false;
 }
 
+std::optional<ThreadUsage> thread_usage(std::int64_t /*thread_id*/) noexcept {
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> process_queued_ns() {
+    return std::nullopt;
+}
+
 std::optional<int> affinity_cpu_count() {
     const unsigned count = std::thread::hardware_concurrency();
     return count > 0 ? std::optional<int>(static_cast<int>(count)) : std::nullopt;

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <metatrain_timing/recorder/interval.hpp>
 
@@ -50,6 +54,32 @@ struct Label {
 };
 static_assert(sizeof(Label) == 16);
 
+/// A label as the two words that it lies in. Put together in registers: a CPU that
+/// reads as words what was written in parts has to wait until all parts are in its
+/// cache, some 5 ns.
+using LabelWords = std::array<std::uint64_t, 2>;
+static_assert(sizeof(LabelWords) == sizeof(Label));
+
+inline LabelWords label_words(const PackedContext& context, std::uint16_t name,
+                              std::uint8_t depth, RecordKind kind) noexcept {
+    if constexpr (std::endian::native == std::endian::little) {
+        return {context.step | std::uint64_t{context.batch} << 32,
+                context.iterator | std::uint64_t{name} << 32 |
+                    std::uint64_t{depth} << 48 |
+                    static_cast<std::uint64_t>(kind) << 56};
+    } else {
+        return std::bit_cast<LabelWords>(Label{context, name, depth, kind});
+    }
+}
+
+inline RecordKind kind_of(const LabelWords& words) noexcept {
+    if constexpr (std::endian::native == std::endian::little) {
+        return static_cast<RecordKind>(words[1] >> 56);
+    } else {
+        return std::bit_cast<Label>(words).kind;
+    }
+}
+
 /// What a thread leaves behind for the drain: half a cache line.
 struct Record {
     std::int64_t start_ns = 0;
@@ -57,5 +87,14 @@ struct Record {
     Label label;
 };
 static_assert(sizeof(Record) == 32);
+
+/// Fills a cell word by word.
+inline void fill(Record& cell, std::int64_t start_ns, std::uint64_t payload,
+                 const LabelWords& label) noexcept {
+    cell.start_ns = start_ns;
+    cell.payload = payload;
+    static_assert(std::is_trivially_copyable_v<Label>);
+    std::memcpy(static_cast<void*>(&cell.label), label.data(), sizeof(label));
+}
 
 }  // namespace metatrain_timing::detail

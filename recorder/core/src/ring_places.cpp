@@ -24,9 +24,11 @@ constexpr const char* kSuffix = ".ring";
 // The same for all spellings of one path.
 std::string prefix_of(const fs::path& database) {
     std::error_code error;
-    fs::path canonical = fs::weakly_canonical(database, error);
+    // Of a relative path of which nothing exists yet weakly_canonical() leaves it so.
+    const fs::path absolute = fs::absolute(database, error);
+    fs::path canonical = fs::weakly_canonical(absolute, error);
     if (error) {
-        canonical = fs::absolute(database, error);
+        canonical = absolute;
     }
     return name_uuid(canonical.string()).substr(0, 18) + "-";
 }

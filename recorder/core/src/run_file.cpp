@@ -11,6 +11,7 @@
 #include <metatrain_timing/schema/sql.hpp>
 #include <optional>
 
+#include "recorder/core/src/platform.hpp"
 #include "recorder/core/src/sql.hpp"
 
 namespace metatrain_timing::detail {
@@ -87,6 +88,7 @@ int open_flags() {
 struct RunFile::Statements {
     explicit Statements(const RunFile& file)
         : insert_clock(file.prepare(schema::statements::insert_clock)),
+          insert_cpu_usage(file.prepare(schema::statements::insert_cpu_usage)),
           insert_counter(file.prepare(schema::statements::insert_counter)),
           insert_health(file.prepare(schema::statements::insert_health)),
           insert_track(file.prepare(schema::statements::insert_track)),
@@ -104,6 +106,7 @@ struct RunFile::Statements {
           insert_intervals(file.database_) {}
 
     SQLite::Statement insert_clock;
+    SQLite::Statement insert_cpu_usage;
     SQLite::Statement insert_counter;
     SQLite::Statement insert_health;
     SQLite::Statement insert_track;
@@ -405,6 +408,27 @@ void RunFile::write(const ClockSnapshot& snapshot) {
     run(insert);
 }
 
+void RunFile::write_usage(std::int64_t at_ns, const std::vector<Harvest>& harvests) {
+    SQLite::Statement& insert = statements_->insert_cpu_usage;
+    const auto write_row = [&](const std::optional<std::int64_t>& track,
+                               std::int64_t cpu_ns,
+                               const std::optional<std::int64_t>& queued_ns) {
+        bind_value(insert, ":process_id", process_id_);
+        bind_value(insert, ":track_id", track);
+        bind_value(insert, ":at_ns", at_ns);
+        bind_value(insert, ":cpu_ns", cpu_ns);
+        bind_value(insert, ":queued_ns", queued_ns);
+        run(insert);
+    };
+    write_row(std::nullopt, process_cpu_ns(), platform::process_queued_ns());
+    for (const Harvest& harvest : harvests) {
+        if (const auto usage = platform::thread_usage(harvest.track.tid);
+            usage && !harvest.finished) {
+            write_row(track_id(harvest), usage->cpu_ns, usage->queued_ns);
+        }
+    }
+}
+
 std::int64_t RunFile::track_id(const Harvest& harvest) {
     const TrackInfo& info = harvest.track;
     std::int64_t id = tracks_.find(info.number);
@@ -555,8 +579,8 @@ WalkedInterval RunFile::walked(std::int64_t track, const Record& record) {
 }
 
 WalkedInterval RunFile::walked(std::int64_t track, const OpenFrame& frame) {
-    WalkedInterval interval = walked(track, Record{frame.start_ns, 0, frame.label});
-    interval.stage_id = stage_id(frame.label.name);
+    WalkedInterval interval = walked(track, Record{frame.start_ns, 0, frame.label()});
+    interval.stage_id = stage_id(frame.label().name);
     interval.end_ns = std::numeric_limits<std::int64_t>::max();
     return interval;
 }
@@ -637,13 +661,14 @@ void RunFile::write_open(const Harvest& harvest) {
             break;
         }
         bind_value(insert, ":track_id", track_id(harvest));
-        bind_value(insert, ":stage_id", stage_id(frame->label.name));
+        bind_value(insert, ":stage_id", stage_id(frame->label().name));
         bind_value(insert, ":start_ns", frame->start_ns);
         bind_value(insert, ":depth", std::int64_t{depth});
-        bind_unless(insert, ":step", std::int64_t{frame->label.context.step}, kUnknown);
-        bind_unless(insert, ":iterator_id", iterator_id(frame->label.context.iterator),
-                    0);
-        bind_unless(insert, ":batch", std::int64_t{frame->label.context.batch},
+        bind_unless(insert, ":step", std::int64_t{frame->label().context.step},
+                    kUnknown);
+        bind_unless(insert, ":iterator_id",
+                    iterator_id(frame->label().context.iterator), 0);
+        bind_unless(insert, ":batch", std::int64_t{frame->label().context.batch},
                     kUnknown);
         run(insert);
     }

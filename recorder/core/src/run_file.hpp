@@ -70,6 +70,9 @@ class RunFile {
 
     void write(const PendingDefinitions& definitions);
     void write(const ClockSnapshot& snapshot);
+    /// What the process has used of the CPUs so far, and those of its threads that
+    /// have a harvest and are still there.
+    void write_usage(std::int64_t at_ns, const std::vector<Harvest>& harvests);
     /// Records of one thread, in the order they were made, and the sums of those that
     /// its ring did not take; what the file has already is left out.
     void write(const Harvest& harvest);

@@ -71,7 +71,7 @@ void set_context(Context context) noexcept;
 Context context() noexcept;
 
 /// Says that a turn of the calling thread's loop is over: a good moment to drain, so
-/// that finished steps are safe soon. Wakes the drain thread at most every 25 ms.
+/// that finished steps are safe soon. Wakes the drain thread at most every 100 ms.
 void turn_ended() noexcept;
 
 /// Records the enclosing block as an interval of one stage. Off: one load and a branch,
