@@ -56,6 +56,7 @@ class Assembler {
         for (std::size_t file = 0; file < tables_.size(); ++file) {
             add_details(file);
             add_tracks(file);
+            add_cpu_usage(file);
             add_names(tables_[file].stages, result_.run.stages, stage_index_,
                       result_.files[file].stages);
             add_names(tables_[file].counter_names, result_.run.counter_names,
@@ -392,6 +393,40 @@ class Assembler {
             track.tid = row.tid;
             track.name = row.name;
             track.kind = row.kind == "cuda" ? "cuda" : "cpu";
+        }
+    }
+
+    // Differences of such readings are numbers, too.
+    static bool is_possible(const CpuReading& reading) {
+        constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
+        const auto is_in = [](std::int64_t value, std::int64_t least) {
+            return value >= least && value <= kMost;
+        };
+        return is_in(reading.at_ns, 0) && is_in(reading.cpu_ns, 0) &&
+               is_in(reading.queued_ns, -1);
+    }
+
+    void add_cpu_usage(std::size_t file) {
+        FileIds& ids = result_.files[file];
+        for (const CpuUsageRow& row : tables_[file].cpu_usage) {
+            if (!is_possible(row.reading)) {
+                ++ids.skipped_rows;
+                continue;
+            }
+            Process* process = process_of(file, row.process_id);
+            if (process != nullptr && !row.track_id) {
+                process->cpu_usage.push_back(row.reading);
+            } else if (process != nullptr) {
+                const std::int32_t index = ids.tracks.find(*row.track_id);
+                if (index < 0) {
+                    ids.skipped_rows += index == IdMap::kMissing ? 1 : 0;
+                    continue;
+                }
+                const auto& [owner, track] =
+                    ids.track_targets[static_cast<std::size_t>(index)];
+                result_.run.processes[owner].tracks[track].cpu_usage.push_back(
+                    row.reading);
+            }
         }
     }
 

@@ -10,8 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "analyzer/load/each_row.hpp"
 #include "analyzer/load/nesting.hpp"
 #include "analyzer/load/references.hpp"
+#include "analyzer/load/try_thread.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -41,7 +43,8 @@ IdRange interval_ids(const Database& db) {
 }
 
 // NULL and what does not fit become -1: unknown.
-std::int32_t small_or_unknown(const Statement& row, int column) {
+template <typename Row>
+std::int32_t small_or_unknown(const Row& row, int column) {
     const std::int64_t value = row.integer(column);
     if (value == 0 &&
         row.is_null(column)) {  // the type is asked for zeros only: faster
@@ -52,7 +55,8 @@ std::int32_t small_or_unknown(const Statement& row, int column) {
                : static_cast<std::int32_t>(value);
 }
 
-std::uint16_t depth_of(const Statement& row, int column) {
+template <typename Row>
+std::uint16_t depth_of(const Row& row, int column) {
     return static_cast<std::uint16_t>(
         std::clamp<std::int64_t>(row.integer(column), 0, 65535));
 }
@@ -73,19 +77,21 @@ class RowReader {
     /// Calls `sink(StagedInterval)` for every interval with an id in `range`.
     template <typename Sink>
     void read_intervals(const IdRange& range, Sink sink) {
-        Statement row = db_.prepare(
-            "SELECT track_id, stage_id, start_ns, dur_ns, depth, step, iterator_id, "
-            "batch,"
-            " cpu_ns FROM main.interval NOT INDEXED WHERE id BETWEEN ?1 AND ?2"
-            " ORDER BY id");
-        row.bind(1, range.first);
-        row.bind(2, range.last);
-        while (row.step()) {
-            StagedInterval staged;
-            if (read_interval(row, staged)) {
-                sink(staged);
-            }
-        }
+        for_each_row(
+            db_,
+            "track_id, stage_id, start_ns, dur_ns, depth, step, iterator_id, batch,"
+            " cpu_ns",
+            "main.interval NOT INDEXED WHERE id BETWEEN ?1 AND ?2",
+            [&](Statement& rows) {
+                rows.bind(1, range.first);
+                rows.bind(2, range.last);
+            },
+            [&](const RowView& row) {
+                StagedInterval staged;
+                if (read_interval(row, staged)) {
+                    sink(staged);
+                }
+            });
     }
 
     /// Calls `sink(target, Interval)` for every open interval.
@@ -135,7 +141,7 @@ class RowReader {
     }
 
   private:
-    bool read_interval(const Statement& row, StagedInterval& staged) {
+    bool read_interval(const RowView& row, StagedInterval& staged) {
         Interval& interval = staged.interval;
         staged.target = references_.target_of(row.integer(0));
         if (staged.target < 0 ||
@@ -242,7 +248,7 @@ class ParallelReader {
     void read(RunFile& file, IntervalProblems& problems) {
         const Database& first = file.database();
         {
-            const std::jthread second([&] {
+            const std::jthread second = try_thread([&] {
                 work([&] { return RunFile::open(file.path()); },
                      [](RunFile& own) -> const Database& { return own.database(); });
             });

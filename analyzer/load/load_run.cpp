@@ -20,6 +20,7 @@
 #include "analyzer/load/select.hpp"
 #include "analyzer/load/source.hpp"
 #include "analyzer/load/totals.hpp"
+#include "analyzer/load/try_thread.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -36,7 +37,7 @@ class IntervalLoader {
             load_file(i, true);
         }
         if (small_.size() > 1) {
-            const std::jthread second([&] { load_small(); });
+            const std::jthread second = try_thread([&] { load_small(); });
             load_small();
         } else {
             load_small();

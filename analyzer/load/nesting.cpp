@@ -14,11 +14,47 @@ bool before(const Interval& a, const Interval& b) {
     return a.dur_ns != b.dur_ns ? a.dur_ns > b.dur_ns : a.depth < b.depth;
 }
 
-// Sorts [begin, end) of both arrays.
+constexpr std::size_t kFew = 32;
+
+// Puts each interval of [begin, end) where it belongs among those before it.
+void insert_each(Track& track, std::size_t begin, std::size_t end) {
+    const bool has_cpu = !track.cpu_ns.empty();
+    for (std::size_t i = begin + 1; i < end; ++i) {
+        const auto first = track.intervals.begin();
+        const auto own = first + static_cast<std::ptrdiff_t>(i);
+        const auto place = std::upper_bound(first + static_cast<std::ptrdiff_t>(begin),
+                                            own, *own, before);
+        std::rotate(place, own, own + 1);
+        if (has_cpu) {
+            const auto cpus = track.cpu_ns.begin();
+            std::rotate(cpus + (place - first), cpus + (own - first),
+                        cpus + (own - first) + 1);
+        }
+    }
+}
+
+template <typename Value>
+void apply(const std::vector<std::size_t>& order, std::vector<Value>& values,
+           std::size_t begin) {
+    std::vector<Value> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t i : order) {
+        sorted.push_back(values[i]);
+    }
+    std::copy(sorted.begin(), sorted.end(),
+              values.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+// Sorts [begin, end) of both arrays. Most such parts are the few intervals below an
+// outermost one, which are sorted in place.
 void sort_part(Track& track, std::size_t begin, std::size_t end) {
     const auto first = track.intervals.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = track.intervals.begin() + static_cast<std::ptrdiff_t>(end);
     if (std::is_sorted(first, last, before)) {
+        return;
+    }
+    if (end - begin <= kFew) {
+        insert_each(track, begin, end);
         return;
     }
     if (track.cpu_ns.empty()) {
@@ -30,15 +66,8 @@ void sort_part(Track& track, std::size_t begin, std::size_t end) {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return before(track.intervals[a], track.intervals[b]);
     });
-    std::vector<Interval> intervals;
-    std::vector<std::int64_t> cpu_ns;
-    for (const std::size_t i : order) {
-        intervals.push_back(track.intervals[i]);
-        cpu_ns.push_back(track.cpu_ns[i]);
-    }
-    std::copy(intervals.begin(), intervals.end(), first);
-    std::copy(cpu_ns.begin(), cpu_ns.end(),
-              track.cpu_ns.begin() + static_cast<std::ptrdiff_t>(begin));
+    apply(order, track.intervals, begin);
+    apply(order, track.cpu_ns, begin);
 }
 
 void sort_track(Track& track) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "analyzer/load/assemble.hpp"
-#include "analyzer/load/database.hpp"
 #include "analyzer/load/intervals.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -28,8 +27,10 @@ class References {
         return last_target_;
     }
 
-    /// -1 where the column is NULL. False: it refers to what is not there.
-    bool set_iterator(const Statement& row, int column, std::int32_t& iterator) {
+    /// -1 where the column is NULL. False: it refers to what is not there. `row` is a
+    /// Statement or a RowView.
+    template <typename Row>
+    bool set_iterator(const Row& row, int column, std::int32_t& iterator) {
         const std::int64_t id = row.integer(column);
         if (id == 0 && row.is_null(column)) {
             iterator = -1;

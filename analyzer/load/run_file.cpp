@@ -88,13 +88,14 @@ struct Expected {
 
 // What the reading statements use. A table of these names with other or with computed
 // columns, a view or a virtual table is none that a recorder wrote.
-constexpr std::array<Expected, 15> kExpected{{
+constexpr std::array<Expected, 16> kExpected{{
     {"run", "id uuid job attempt started_unix_ns command cwd host"},
     {"process",
      "id run_id uuid parent_uuid role rank world_size worker_id loader_id pid"
      " start_method host boot_id started_ns ended_ns ending dropped_count "
      "unsummed_count"},
     {"clock", "id process_id monotonic_ns unix_ns"},
+    {"cpu_usage", "id process_id track_id at_ns cpu_ns queued_ns"},
     {"environment", "process_id key value"},
     {"health", "id process_id at_ns code text"},
     {"loader",

@@ -299,6 +299,7 @@ void RunWriter::map_ids(const AssembledRun& assembled) {
 void RunWriter::copy_rows(const Database& in, std::size_t index) {
     const Ids& ids = ids_[index];
     copy_process_rows(in, ids);
+    copy_cpu_usage(in, ids);
     copy_intervals(in, ids);
     copy_open_intervals(in, ids);
     copy_counters(in, ids);
@@ -350,6 +351,32 @@ void RunWriter::copy_process_rows(const Database& in, const Ids& ids) {
             new_health.bind(3, health.text(2));
             new_health.bind(4, health.text(3));
             new_health.run();
+        }
+    }
+}
+
+void RunWriter::copy_cpu_usage(const Database& in, const Ids& ids) {
+    Statement usage = in.prepare(
+        "SELECT process_id, track_id, at_ns, cpu_ns, queued_ns"
+        " FROM main.cpu_usage NOT INDEXED ORDER BY id");
+    Statement new_usage = out_.prepare(
+        "INSERT INTO cpu_usage (process_id, track_id, at_ns, cpu_ns, queued_ns)"
+        " VALUES (?1, ?2, ?3, ?4, ?5)");
+    while (usage.step()) {
+        const std::int32_t process = ids.processes.find(usage.integer(0));
+        skipped_count_ += process == IdMap::kMissing ? 1 : 0;
+        std::optional<std::int64_t> track = usage.maybe_integer(1);
+        if (track) {
+            track = ids.tracks.find(*track);
+            skipped_count_ += *track == IdMap::kMissing ? 1 : 0;
+        }
+        if (process >= 0 && track.value_or(0) >= 0) {
+            new_usage.bind(1, std::int64_t{process});
+            new_usage.bind(2, track);
+            new_usage.bind(3, usage.integer(2));
+            new_usage.bind(4, usage.integer(3));
+            new_usage.bind(5, usage.maybe_integer(4));
+            new_usage.run();
         }
     }
 }

@@ -71,6 +71,7 @@ class RunWriter {
     void copy_interval_totals(const Database& in, const Ids& ids);
     void copy_counter_totals(const Database& in, const Ids& ids);
     void copy_process_rows(const Database& in, const Ids& ids);
+    void copy_cpu_usage(const Database& in, const Ids& ids);
 
     const Database& out_;
     std::vector<Ids> ids_;

@@ -148,6 +148,15 @@ FileTables read_tables(const Database& db) {
         db, "SELECT id, name FROM main.counter_name NOT INDEXED ORDER BY id",
         read_name);
     tables.first_clocks = read_first_clocks(db);
+    tables.cpu_usage = read_rows<CpuUsageRow>(
+        db,
+        "SELECT process_id, track_id, at_ns, cpu_ns, coalesce(queued_ns, -1)"
+        " FROM main.cpu_usage NOT INDEXED ORDER BY at_ns, id",
+        [](const Statement& row) {
+            return CpuUsageRow{row.integer(0),
+                               row.maybe_integer(1),
+                               {row.integer(2), row.integer(3), row.integer(4)}};
+        });
     tables.environment = read_rows<FactRow>(
         db,
         "SELECT process_id, key, value FROM main.environment NOT INDEXED"

@@ -62,6 +62,12 @@ struct ClockRow {
     std::int64_t unix_ns = 0;
 };
 
+struct CpuUsageRow {
+    std::int64_t process_id = 0;
+    std::optional<std::int64_t> track_id;
+    CpuReading reading;
+};
+
 struct FactRow {
     std::int64_t process_id = 0;
     std::string key;
@@ -83,6 +89,7 @@ struct FileTables {
     std::vector<NameRow> stages;
     std::vector<NameRow> counter_names;
     std::vector<ClockRow> first_clocks;  // the first of each process
+    std::vector<CpuUsageRow> cpu_usage;  // in order of time
     std::vector<FactRow> environment;
     std::vector<HealthRow> health;
 };

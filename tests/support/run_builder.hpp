@@ -153,6 +153,15 @@ class RunBuilder {
             process, monotonic_ns, unix_ns);
     }
 
+    /// Without `track`: of the whole process.
+    Id cpu_usage(Id process, MaybeId track, std::int64_t at_ns, std::int64_t cpu_ns,
+                 MaybeId queued_ns) {
+        return insert(
+            "INSERT INTO cpu_usage (process_id, track_id, at_ns, cpu_ns, queued_ns)"
+            " VALUES (?, ?, ?, ?, ?)",
+            process, track, at_ns, cpu_ns, queued_ns);
+    }
+
     Id health(Id process, const std::string& code, const std::string& text) {
         return insert(
             "INSERT INTO health (process_id, at_ns, code, text) VALUES (?, 5, ?, ?)",

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <metatrain_timing/analyzer/analyzer.hpp>
 
 #include "analyzer/error.hpp"
@@ -38,6 +39,30 @@ std::vector<std::string> told(const Run& run, const Track& track) {
 testing::Matcher<Warning> warning(const std::string& code, const std::string& part) {
     return AllOf(Field("code", &Warning::code, code),
                  Field("text", &Warning::text, HasSubstr(part)));
+}
+
+TEST(LoadRun, ReadingsOfTheCpusGoToTheirProcessAndThread) {
+    const TempFolder folder;
+    {
+        RunBuilder file(folder / "run.db");
+        const Id process = file.process(file.run("run-1"));
+        const Id track = file.track(process);
+        file.cpu_usage(process, std::nullopt, 20, 9, 4);
+        file.cpu_usage(process, std::nullopt, 10, 5, std::nullopt);
+        file.cpu_usage(process, track, 10, 3, 2);
+        file.cpu_usage(process, track + 1, 10, 3, 2);                 // of nobody
+        file.cpu_usage(process, track, INT64_MIN, INT64_MAX, 2);      // impossible
+        file.cpu_usage(process, std::nullopt, 30, -1, std::nullopt);  // likewise
+    }
+    const analyzer::Run run = load_run(folder / "run.db");
+    const Process& process = run.processes.at(0);
+    ASSERT_EQ(process.cpu_usage.size(), 2);
+    EXPECT_EQ(process.cpu_usage[0].at_ns, 10);
+    EXPECT_EQ(process.cpu_usage[0].queued_ns, -1);
+    EXPECT_EQ(process.cpu_usage[1].cpu_ns, 9);
+    ASSERT_EQ(process.tracks.at(0).cpu_usage.size(), 1);
+    EXPECT_EQ(process.tracks[0].cpu_usage[0].queued_ns, 2);
+    EXPECT_THAT(run.warnings, Contains(warning("rows_skipped", "3 ")));
 }
 
 TEST(LoadRun, ProcessesOfAllFilesMakeOneRun) {

@@ -151,6 +151,8 @@ TEST(Merge, KeepsEveryKindOfRow) {
         file.counter(track, "atoms", 8, 1.5, {.iterator = pass});
         file.clock(process, 1, 2);
         file.clock(process, 3, 4);
+        file.cpu_usage(process, std::nullopt, 5, 50, std::nullopt);
+        file.cpu_usage(process, track, 5, 40, 3);
         file.fact(process, "key", "value");
         file.health(process, "code", "text");
         file.interval(track, "step", 1, 2, {.cpu_ns = 99});
@@ -169,6 +171,10 @@ TEST(Merge, KeepsEveryKindOfRow) {
                 ElementsAre("atoms|8|1.5"));
     EXPECT_THAT(rows("SELECT monotonic_ns, unix_ns FROM clock ORDER BY id"),
                 ElementsAre("1|2", "3|4"));
+    EXPECT_THAT(rows("SELECT thread, cpu_ns, queued_ns FROM cpu_usage LEFT JOIN (SELECT"
+                     " id, name AS thread FROM track) AS track ON track.id = track_id"
+                     " ORDER BY cpu_usage.id"),
+                ElementsAre("NULL|50|NULL", "thread|40|3"));
     EXPECT_THAT(rows("SELECT key, value FROM environment"), ElementsAre("key|value"));
     EXPECT_THAT(rows("SELECT at_ns, code, text FROM health"),
                 ElementsAre("5|code|text"));

@@ -63,6 +63,14 @@ struct CounterTotal {
     double value = 0;
 };
 
+/// What a process or one of its threads had used of the CPUs by an instant; see the
+/// table `cpu_usage`.
+struct CpuReading {
+    std::int64_t at_ns = 0;
+    std::int64_t cpu_ns = 0;
+    std::int64_t queued_ns = -1;  // could have run and had no CPU; -1: unknown
+};
+
 /// A thread of a process. `intervals` are sorted by start_ns, a parent before its
 /// children, and nest properly; load/ checks it.
 struct Track {
@@ -76,6 +84,7 @@ struct Track {
     std::vector<Counter> counters;
     std::vector<IntervalTotal> totals;  // a tree; no two nodes are the same
     std::vector<CounterTotal> counter_totals;
+    std::vector<CpuReading> cpu_usage;  // in order of time
 };
 
 enum class Role : std::uint8_t { main, worker, child };
@@ -95,11 +104,12 @@ struct Process {
     std::string boot_id;
     std::int64_t started_ns = 0;
     std::optional<std::int64_t> ended_ns;
-    std::string ending;                // "clean", "killed", "unknown"
-    bool alive = false;                // recording right now, as far as its lock tells
-    std::int64_t dropped_count = 0;    // records whose sums alone are there
-    std::int64_t unsummed_count = 0;   // of those, not even that
-    std::int64_t clock_offset_ns = 0;  // Unix time minus monotonic time
+    std::string ending;                 // "clean", "killed", "unknown"
+    bool alive = false;                 // recording right now, as far as its lock tells
+    std::int64_t dropped_count = 0;     // records whose sums alone are there
+    std::int64_t unsummed_count = 0;    // of those, not even that
+    std::int64_t clock_offset_ns = 0;   // Unix time minus monotonic time
+    std::vector<CpuReading> cpu_usage;  // of all its threads, in order of time
     std::vector<Track> tracks;
     std::vector<std::pair<std::string, std::string>> environment;
     std::vector<Warning> health;
