@@ -26,7 +26,8 @@ endif()
 function(mt_add_python_module name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
     set(CMAKE_UNITY_BUILD OFF) # for nanobind's own library too, which this makes
-    nanobind_add_module(${name} NB_STATIC ${arg_SOURCES})
+    # Records lie in each thread of its own, so that no GIL is needed.
+    nanobind_add_module(${name} NB_STATIC FREE_THREADED ${arg_SOURCES})
     _mt_configure(${name})
     target_link_libraries(${name} PRIVATE ${arg_LIBS})
     # Symbols of the static libraries inside stay inside: another module of the process

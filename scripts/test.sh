@@ -76,10 +76,10 @@ stage_fuzz() {
 
 # The interpreter of one CPython version, wherever it is found and works.
 find_python() {
-    local version=$1 candidate
+    local version=$1 base=${1%t} candidate  # 3.13t: free-threaded
     for candidate in "$(command -v "python$version" || true)" \
-        "$HOME"/.pyenv/versions/"$version".*/bin/"python$version" \
-        "$HOME"/.local/share/uv/python/cpython-"$version".*/bin/"python$version" \
+        "$HOME"/.pyenv/versions/"$base".*/bin/"python$version" \
+        "$HOME"/.local/share/uv/python/cpython-"$base".*/bin/"python$version" \
         /opt/python*/bin/"python$version"
     do
         if [ -x "$candidate" ] && "$candidate" -c 'import ensurepip, os, sysconfig
@@ -95,7 +95,7 @@ stage_wheels() {
     local version python env wheel
     rm -rf build/wheels
     mkdir -p build/wheels
-    for version in 3.10 3.11 3.12 3.13 3.14; do
+    for version in 3.10 3.11 3.12 3.13 3.14 3.13t 3.14t; do
         # Outside of .venv, whose python3.X would be found first.
         python=$(PATH=${PATH#"$venv_dir/bin:"} find_python "$version")
         if [ -z "$python" ]; then
@@ -107,7 +107,8 @@ stage_wheels() {
         "$python" -m venv "$env"
         "$env/bin/python" -m pip wheel --quiet --no-deps --wheel-dir "$env" .
         wheel=$(ls "$env"/*.whl)
-        "$env/bin/python" -m pip install --quiet "$wheel[test]"
+        # Some have wheels of older versions only, for a Python without GIL.
+        "$env/bin/python" -m pip install --quiet --prefer-binary "$wheel[test]"
         "$env/bin/mt-analyze" --version
         # Away from the sources, so that the installed package is what is imported.
         (cd "$env" && PATH=$env/bin:$PATH VIRTUAL_ENV=$env "$env/bin/python" -m pytest -q \

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+import sysconfig
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from metatrain_timing import Run
 from tests.python.support.recording import Outcome, Recording, environment_for
 
 Record = Callable[..., Outcome]
@@ -190,6 +193,26 @@ def test_a_block_that_raises_is_recorded(record: Record, tmp_path: Path) -> None
     assert recording.count("outer") == recording.count("step") == 1
 
 
+def test_names_that_loops_are_read_from_are_kept_apart(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "names.py"
+    script.write_text(
+        "from metatrain_timing import timed, timed_iter\n"
+        "for turn in timed_iter(range(5), 'loader', 'step'):\n"
+        "    with timed('loader'), timed('step'), timed('forward'):\n"
+        "        pass\n"
+        "    with timed('loader_end'), timed('fetch'):\n"
+        "        pass\n"
+    )
+    outcome = record(script)
+    own = ["loader (timed)", "step (timed)", "forward", "loader_end (timed)"]
+    stages = outcome.recording.stages()
+    assert stages == dict.fromkeys([*own, "fetch (timed)", "loader", "step"], 5)
+    (phase,) = Run(outcome.database).report()["phases"]
+    assert (phase["steps"], phase["partial_steps"]) == (5, 0)
+
+
 def test_blocks_nest_in_themselves_and_in_threads(
     record: Record, tmp_path: Path
 ) -> None:
@@ -210,6 +233,42 @@ def test_blocks_nest_in_themselves_and_in_threads(
     rows = record(script).recording.of("block")
     assert sorted(row.depth for row in rows) == [0, 0, 0, 1, 1, 1]
     assert len({row.tid for row in rows}) == 3
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a GIL"
+)
+def test_a_python_without_gil_stays_so_and_loses_nothing(
+    record: Record, tmp_path: Path
+) -> None:
+    script = tmp_path / "parallel.py"
+    script.write_text(
+        "import sys, threading\n"
+        "from metatrain_timing import count, flush, timed\n"
+        "assert not sys._is_gil_enabled()\n"
+        "shared = timed('shared')\n"
+        "barrier = threading.Barrier(4)\n"
+        "def work(number):\n"
+        "    barrier.wait()\n"
+        "    for turn in range(5000):\n"
+        "        with shared, timed('inner'):\n"
+        "            count('turns')\n"
+        "        if turn % 500 == number:\n"
+        "            flush()\n"
+        "threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+        "assert not sys._is_gil_enabled()\n"
+    )
+    recording = record(script).recording
+    assert recording.stages() == {"shared": 20_000, "inner": 20_000}
+    assert len(recording.counters) == 20_000
+    by_track = Counter(row.tid for row in recording.of("inner"))
+    assert sorted(by_track.values()) == [5000] * 4
+    for row in recording.of("inner")[::1999]:
+        parent = recording.parent(row)
+        assert parent is not None
+        assert parent.stage == "shared"
 
 
 def test_a_track_has_the_name_of_its_thread(record: Record, tmp_path: Path) -> None:

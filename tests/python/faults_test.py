@@ -41,6 +41,22 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_recorded(tmp_path_factory.mktemp("plain"), *TRAINING, database=None).out
 
 
+def test_a_report_needs_no_second_thread(record: Record, fault_kit: Path) -> None:
+    outcome = record(*TRAINING)
+    command = ["mt-analyze", "report", str(outcome.database), "--format", "json"]
+    reports = [
+        subprocess.run(
+            command,
+            env={**os.environ, "LD_PRELOAD": str(fault_kit), "MT_FAULTS": faults},
+            capture_output=True,
+            check=True,
+        )
+        for faults in ("", "pthread_create:1+:EAGAIN")
+    ]
+    assert reports[0].stdout == reports[1].stdout
+    assert [done.stderr for done in reports] == [b"", b""]
+
+
 @pytest.mark.parametrize(
     ("faults", "is_said"),
     [

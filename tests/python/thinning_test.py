@@ -23,7 +23,9 @@ def report_of(outcome: Outcome) -> dict[str, Any]:
     assert (outcome.code, outcome.warnings) == (0, [])
     assert size_of(outcome) <= LIMIT * 1.1
     report = Run(outcome.database).report()
-    assert [warning["code"] for warning in report["warnings"]] == ["thinned"]
+    # Whether a steady state is found is up to the other work of the machine.
+    codes = {warning["code"] for warning in report["warnings"]} - {"no_steady_state"}
+    assert codes == {"thinned"}
     return dict(report)
 
 

@@ -13,10 +13,12 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <string_view>
 
 #include <metatrain_timing/recorder/recorder.hpp>
 
@@ -89,6 +91,23 @@ PyObject* make_object() noexcept {
     return object;
 }
 
+// What loops, batches and workers are read from. A user's block of such a name is
+// another thing: it would be taken for a wait, a turn or a batch.
+constexpr std::array<std::string_view, 11> kOwnNames{
+    "loader",    "loader_end", "step", "worker_start", "worker_idle", "worker_resume",
+    "put_index", "fetch",      "send", "receive",      "pin"};
+
+StageId stage_of_block(std::string_view name) noexcept {
+    if (std::find(kOwnNames.begin(), kOwnNames.end(), name) == kOwnNames.end()) {
+        return stage(name);
+    }
+    constexpr std::string_view kMark = " (timed)";
+    std::array<char, 32> text{};
+    const auto end = std::copy(name.begin(), name.end(), text.begin());
+    std::copy(kMark.begin(), kMark.end(), end);
+    return stage({text.data(), name.size() + kMark.size()});
+}
+
 PyObject* make_timed(PyObject* name) noexcept {
     // A name may have come from a file name that is not UTF-8.
     PyObject* text = PyUnicode_AsEncodedString(name, "utf-8", "replace");
@@ -99,7 +118,7 @@ PyObject* make_timed(PyObject* name) noexcept {
     }
     auto* timed = reinterpret_cast<Timed*>(object);
     timed->name = Py_NewRef(name);
-    timed->stage = stage(
+    timed->stage = stage_of_block(
         {PyBytes_AS_STRING(text), static_cast<std::size_t>(PyBytes_GET_SIZE(text))});
     Py_DECREF(text);
     // Another thread may have been faster: the first object stays the only one.
