@@ -1,6 +1,7 @@
 #include <metatrain_timing/analyzer/analyzer.hpp>
 
 #include "analyzer/analysis/report.hpp"
+#include "analyzer/analysis/whatif.hpp"
 #include "analyzer/error.hpp"
 #include "analyzer/load/list_runs.hpp"
 #include "analyzer/load/query.hpp"
@@ -8,6 +9,7 @@
 #include "analyzer/render/report_json.hpp"
 #include "analyzer/render/runs_report.hpp"
 #include "analyzer/render/verdict_text.hpp"
+#include "analyzer/render/whatif_report.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -24,11 +26,23 @@ std::string run_json(const std::string& command, const std::string& path,
                      const std::map<std::string, std::string>& options) {
     if (command == "report") {
         const Run run = load_run(path, option(options, "run"));
-        const Report report = make_report(run);
+        const Findings findings(run);
+        Report report = make_report(findings);
         if (report.phases.empty()) {
             throw Error(no_steps_message(report, path));
         }
+        report.advice = advise(findings, report);
         return to_text(report_json(report));
+    }
+    if (command == "whatif") {
+        const WhatIfQuestion question = read_question(options);
+        const Run run = load_run(path, option(options, "run"));
+        std::string problem;
+        const auto answer = ask_what_if(Findings(run), question, problem);
+        if (!answer) {
+            throw Error(path + ": nothing to predict: " + problem);
+        }
+        return to_text(whatif_json(run, *answer));
     }
     if (command == "runs") {
         return to_text(runs_json(list_runs(path)));
@@ -37,8 +51,9 @@ std::string run_json(const std::string& command, const std::string& path,
         return to_text(query_json(
             run_query(path, option(options, "run"), option(options, "query"))));
     }
-    throw Error(command + ": no such command; there are report, runs and sql",
-                ErrorCode::usage);
+    throw Error(
+        command + ": no such command; there are report, runs, sql and whatif",
+        ErrorCode::usage);
 }
 
 }  // namespace metatrain_timing::analyzer

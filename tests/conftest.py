@@ -1,6 +1,8 @@
 """What all Python tests share: skipping by marker what this environment lacks."""
 
 import importlib.util
+import os
+import shutil
 
 import pytest
 
@@ -20,3 +22,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"{package} is not installed"))
+
+
+@pytest.fixture
+def program() -> str:
+    """The program mt-analyze, of MT_ANALYZE or of PATH."""
+    found = os.environ.get("MT_ANALYZE") or shutil.which("mt-analyze")
+    if found is None:
+        pytest.skip("mt-analyze is not installed")
+    return found

@@ -15,7 +15,7 @@ namespace {
 // An interval of the loop itself: a wait, a body or the end of a pass.
 struct Anchor {
     std::uint32_t interval = 0;
-    std::size_t group = 0;
+    std::uint32_t group = 0;
     bool is_end = false;
     bool steady = false;
 };
@@ -25,14 +25,14 @@ using Anchors = std::map<TrackKey, std::vector<Anchor>>;
 Anchors find_anchors(std::span<const Pass> passes, const PhaseGroups& groups,
                      std::span<const StepSeries> series) {
     Anchors anchors;
-    for (std::size_t g = 0; g < groups.groups.size(); ++g) {
+    for (std::uint32_t g = 0; g < groups.groups.size(); ++g) {
         const PhaseGroup& group = groups.groups[g];
         for (std::size_t p = 0; p < group.passes.size(); ++p) {
             const Pass& pass = passes[group.passes[p]];
             auto& list = anchors[{pass.process, pass.track}];
             for (std::size_t t = 0; t < pass.turns.size(); ++t) {
                 const bool steady = series[g].steady_turns[p][t];
-                for (const std::uint32_t wait : pass.turns[t].waits) {
+                for (const std::uint32_t wait : pass.waits_of(pass.turns[t])) {
                     list.push_back({wait, g, false, steady});
                 }
                 if (pass.turns[t].body) {
@@ -381,6 +381,39 @@ void measure_wall(Breakdown& result, std::span<const Pass> passes,
     result.outside_ns = result.wall_ns - result.loader_ns - result.step_ns;
 }
 
+// Of all processes but workers. The trees go when their rows are made: those of long
+// runs are large.
+void add_main(Breakdowns& results, const Findings& findings) {
+    const Run& run = findings.run();
+    const std::vector<Pass>& passes = findings.passes();
+    const PhaseGroups& groups = findings.groups();
+    const Anchors anchors = find_anchors(passes, groups, findings.series());
+    const LoopGroups loops = find_loop_groups(passes, groups);
+    Sorter sorter(run, groups);
+    for (std::size_t p = 0; p < run.processes.size(); ++p) {
+        if (run.processes[p].role != Role::worker) {
+            sort_main(sorter, run.processes[p], p, anchors, loops, findings.stages());
+        }
+    }
+    for (std::size_t g = 0; g < results.of_group.size(); ++g) {
+        Breakdown& result = results.of_group[g];
+        Trees& trees = sorter.trees()[g];
+        measure_wall(result, passes, groups.groups[g]);
+        result.main = trees.main.rows(Where::main, result.wall_ns);
+        if (!groups.groups[g].passes.empty()) {
+            close_outside(result);
+        }
+        result.pin = trees.pin.rows(Where::pin, result.wall_ns);
+        result.thread = trees.thread.rows(Where::thread, result.wall_ns);
+    }
+    for (auto& [key, tree] : sorter.other_threads()) {
+        if (!tree.empty()) {
+            results.other_threads.push_back(
+                {key.first, key.second, tree.rows(Where::thread, 0)});
+        }
+    }
+}
+
 // What the lives hold beyond the recorded stages of the fetching thread.
 void close_worker(Breakdown& result) {
     std::int64_t parts_ns = 0;
@@ -398,47 +431,34 @@ void close_worker(Breakdown& result) {
     result.worker.push_back(rest);
 }
 
-}  // namespace
-
-Breakdowns break_down(const Run& run, std::span<const Pass> passes,
-                      const PhaseGroups& groups, std::span<const StepSeries> series,
-                      std::span<const std::int64_t> worker_life_ns) {
-    const StageNumbers stages(run);
-    const Anchors anchors = find_anchors(passes, groups, series);
-    const LoopGroups loops = find_loop_groups(passes, groups);
-    Sorter sorter(run, groups);
-    for (std::size_t p = 0; p < run.processes.size(); ++p) {
-        const Process& process = run.processes[p];
+void add_workers(Breakdowns& results, const Findings& findings,
+                 std::span<const std::int64_t> worker_life_ns) {
+    const Run& run = findings.run();
+    Sorter sorter(run, findings.groups());
+    for (const Process& process : run.processes) {
         if (process.role == Role::worker) {
             sort_worker(sorter, run, process);
-        } else {
-            sort_main(sorter, process, p, anchors, loops, stages);
         }
     }
-    Breakdowns results;
-    results.of_group.resize(groups.groups.size());
     for (std::size_t g = 0; g < results.of_group.size(); ++g) {
         Breakdown& result = results.of_group[g];
         Trees& trees = sorter.trees()[g];
-        measure_wall(result, passes, groups.groups[g]);
         result.worker_life_ns = worker_life_ns[g];
-        result.main = trees.main.rows(Where::main, result.wall_ns);
-        if (!groups.groups[g].passes.empty()) {
-            close_outside(result);
-        }
         result.worker = trees.worker.rows(Where::worker, result.worker_life_ns);
         close_worker(result);
         result.worker_sender =
             trees.worker_sender.rows(Where::worker, result.worker_life_ns);
-        result.pin = trees.pin.rows(Where::pin, result.wall_ns);
-        result.thread = trees.thread.rows(Where::thread, result.wall_ns);
     }
-    for (auto& [key, tree] : sorter.other_threads()) {
-        if (!tree.empty()) {
-            results.other_threads.push_back(
-                {key.first, key.second, tree.rows(Where::thread, 0)});
-        }
-    }
+}
+
+}  // namespace
+
+Breakdowns break_down(const Findings& findings,
+                      std::span<const std::int64_t> worker_life_ns) {
+    Breakdowns results;
+    results.of_group.resize(findings.groups().groups.size());
+    add_main(results, findings);
+    add_workers(results, findings, worker_life_ns);
     return results;
 }
 

@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/loops.hpp"
-#include "analyzer/analysis/phase_groups.hpp"
+#include "analyzer/analysis/findings.hpp"
 #include "analyzer/analysis/stage_tree.hpp"
-#include "analyzer/analysis/step_series.hpp"
 #include "analyzer/model/run.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -47,12 +45,11 @@ struct Breakdowns {
     std::vector<OtherThread> other_threads;
 };
 
-/// One breakdown for each group of `groups`, in its order; `series` likewise.
-/// `worker_life_ns` has the summed worker lives of each group.
+/// One breakdown for each group of the findings, in their order. `worker_life_ns` has
+/// the summed worker lives of each group.
 ///
 /// Pure; O(n) in the number of intervals.
-Breakdowns break_down(const Run& run, std::span<const Pass> passes,
-                      const PhaseGroups& groups, std::span<const StepSeries> series,
+Breakdowns break_down(const Findings& findings,
                       std::span<const std::int64_t> worker_life_ns);
 
 }  // namespace metatrain_timing::analyzer

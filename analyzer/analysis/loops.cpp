@@ -1,6 +1,7 @@
 #include "analyzer/analysis/loops.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -23,10 +24,74 @@ struct Level {
     auto operator<=>(const Level&) const = default;
 };
 
+// A wait of a turn that is being put together, and the turn's next one.
+struct RawWait {
+    std::uint32_t interval = 0;
+    std::uint32_t next = 0;  // position in RawTurns::waits
+};
+
 struct RawTurn {
-    Turn turn;
+    Turn turn;  // its waits are RawTurns::waits, from `first_wait` on
     Level level;
-    std::vector<std::int32_t> iterators;
+    std::uint32_t last_wait = 0;
+    std::int32_t iterator = -1;  // where there is no wait
+};
+
+// What is found on one track. Large ones are most of what a report needs beside the
+// intervals: few bytes a turn, and they go as the passes are made.
+struct RawTurns {
+    explicit RawTurns(const Track& of) : track(of) {}
+
+    /// Calls `visit(interval)` for each wait of a turn, in their order.
+    template <typename Visit>
+    void for_each_wait(const RawTurn& raw, Visit visit) const {
+        std::uint32_t at = raw.turn.first_wait;
+        for (std::uint32_t i = 0; i < raw.turn.wait_count; ++i) {
+            visit(waits[at].interval);
+            at = waits[at].next;
+        }
+    }
+
+    /// Calls `visit(iterator)` for each iterator that a turn waits for, or is of.
+    template <typename Visit>
+    void for_each_iterator(const RawTurn& raw, Visit visit) const {
+        for_each_wait(
+            raw, [&](std::uint32_t wait) { visit(track.intervals[wait].iterator); });
+        if (raw.turn.wait_count == 0) {
+            visit(raw.iterator);
+        }
+    }
+
+    std::int32_t first_iterator(const RawTurn& raw) const {
+        return raw.turn.wait_count == 0
+                   ? raw.iterator
+                   : track.intervals[waits[raw.turn.first_wait].interval].iterator;
+    }
+
+    bool is_of(const RawTurn& raw, std::int32_t iterator) const {
+        bool found = false;
+        for_each_iterator(raw, [&](std::int32_t one) { found |= one == iterator; });
+        return found;
+    }
+
+    void append_wait(RawTurn& raw, std::uint32_t i) {
+        const Interval& interval = track.intervals[i];
+        const auto at = static_cast<std::uint32_t>(waits.size());
+        waits.push_back({i, at});
+        if (raw.turn.wait_count == 0) {
+            raw.turn.first_wait = at;
+        } else {
+            waits[raw.last_wait].next = at;
+        }
+        raw.last_wait = at;
+        raw.turn.wait_count += 1;
+        raw.turn.wait_ns += interval.dur_ns;
+        raw.turn.end_ns = interval.end_ns();
+    }
+
+    const Track& track;
+    std::deque<RawTurn> turns;
+    std::vector<RawWait> waits;
 };
 
 struct RawEnd {
@@ -44,7 +109,7 @@ class TurnFinder {
   public:
     TurnFinder(const Track& track, const StageNumbers& stages,
                const SummedPasses& summed)
-        : track_(track), stages_(stages), summed_(summed) {}
+        : found(track), track_(track), stages_(stages), summed_(summed) {}
 
     void run() {
         for (std::uint32_t i = 0; i < track_.intervals.size(); ++i) {
@@ -55,7 +120,7 @@ class TurnFinder {
         }
     }
 
-    std::vector<RawTurn> turns;
+    RawTurns found;
     std::vector<RawEnd> ends;
 
   private:
@@ -90,24 +155,17 @@ class TurnFinder {
         const Level level = level_of(interval);
         const auto waiting = waiting_.find(level);
         if (waiting != waiting_.end() &&
-            !contains(turns[waiting->second].iterators, interval.iterator)) {
-            append_wait(turns[waiting->second], i, interval);
+            !found.is_of(found.turns[waiting->second], interval.iterator)) {
+            found.append_wait(found.turns[waiting->second], i);
             return;
         }
-        waiting_[level] = turns.size();
+        waiting_[level] = found.turns.size();
         RawTurn turn;
         turn.level = level;
         turn.turn.start_ns = interval.start_ns;
         turn.turn.step = interval.step;
-        append_wait(turn, i, interval);
-        turns.push_back(std::move(turn));
-    }
-
-    static void append_wait(RawTurn& turn, std::uint32_t i, const Interval& interval) {
-        turn.turn.waits.push_back(i);
-        turn.turn.wait_ns += interval.dur_ns;
-        turn.turn.end_ns = interval.end_ns();
-        turn.iterators.push_back(interval.iterator);
+        found.append_wait(turn, i);
+        found.turns.push_back(turn);
     }
 
     // The body carries the iterator of the first wait of its turn. Waits before that
@@ -122,17 +180,14 @@ class TurnFinder {
             return std::nullopt;  // its wait was not recorded: an ordinary stage
         }
         std::size_t index = waiting->second;
-        const auto& iterators = turns[index].iterators;
-        const auto first =
-            std::find(iterators.begin(), iterators.end(), interval.iterator);
-        if (first == iterators.end()) {
+        if (!found.is_of(found.turns[index], interval.iterator)) {
             return std::nullopt;
         }
-        if (first != iterators.begin()) {
-            split(index, static_cast<std::size_t>(first - iterators.begin()));
-            index = turns.size() - 1;
+        if (found.first_iterator(found.turns[index]) != interval.iterator) {
+            split(index, interval.iterator);
+            index = found.turns.size() - 1;
         }
-        Turn& turn = turns[index].turn;
+        Turn& turn = found.turns[index].turn;
         turn.body = i;
         turn.body_ns = interval.dur_ns;
         turn.end_ns = interval.end_ns();
@@ -147,7 +202,8 @@ class TurnFinder {
 
     // Whether a turn waits for the body `interval`; another's may be only summed.
     bool is_of(std::size_t turn, const Interval& interval) const {
-        const Interval& wait = at(turns[turn].turn.waits.front());
+        const RawTurn& raw = found.turns[turn];
+        const Interval& wait = at(found.waits[raw.turn.first_wait].interval);
         return wait.iterator != interval.iterator ||
                (wait.batch == interval.batch && wait.step == interval.step);
     }
@@ -158,47 +214,52 @@ class TurnFinder {
         const bool is_inside =
             std::any_of(stack_.begin(), stack_.end(), [&](const Frame& enclosing) {
                 return enclosing.turn &&
-                       contains(turns[*enclosing.turn].iterators, interval.iterator);
+                       found.is_of(found.turns[*enclosing.turn], interval.iterator);
             });
         if (is_inside) {
             return std::nullopt;  // a user's stage of that name
         }
         RawTurn turn;
         turn.level = level_of(interval);
-        turn.iterators.push_back(interval.iterator);
+        turn.iterator = interval.iterator;
         turn.turn.start_ns = interval.start_ns;
         turn.turn.end_ns = interval.end_ns();
         turn.turn.step = interval.step;
         turn.turn.body = i;
         turn.turn.body_ns = interval.dur_ns;
-        turns.push_back(std::move(turn));
-        return turns.size() - 1;
+        found.turns.push_back(turn);
+        return found.turns.size() - 1;
     }
 
-    // Leaves the first `count` waits to the turn and makes a new one of the rest.
-    void split(std::size_t index, std::size_t count) {
-        RawTurn rest;
-        rest.level = turns[index].level;
-        rest.turn.step = turns[index].turn.step;
-        const std::vector<std::uint32_t> waits = turns[index].turn.waits;
-        turns[index].turn.waits.clear();
-        turns[index].turn.wait_ns = 0;
-        turns[index].iterators.clear();
-        for (std::size_t k = 0; k < waits.size(); ++k) {
-            const Interval& wait = track_.intervals[waits[k]];
-            if (k == count) {
-                rest.turn.start_ns = wait.start_ns;
+    // Leaves the waits before the one for `iterator` to the turn, and makes a new one
+    // of the rest.
+    void split(std::size_t index, std::int32_t iterator) {
+        RawTurn whole = found.turns[index];
+        RawTurn first;
+        first.level = whole.level;
+        first.turn.start_ns = whole.turn.start_ns;
+        first.turn.step = whole.turn.step;
+        RawTurn rest = first;
+        std::vector<std::uint32_t> waits;
+        found.for_each_wait(whole, [&](std::uint32_t wait) { waits.push_back(wait); });
+        for (const std::uint32_t wait : waits) {
+            const Interval& interval = at(wait);
+            if (rest.turn.wait_count == 0 && interval.iterator == iterator) {
+                rest.turn.start_ns = interval.start_ns;
+                found.append_wait(rest, wait);
+            } else {
+                found.append_wait(rest.turn.wait_count == 0 ? first : rest, wait);
             }
-            append_wait(k < count ? turns[index] : rest, waits[k], wait);
         }
-        turns.push_back(std::move(rest));
+        found.turns[index] = first;
+        found.turns.push_back(rest);
     }
 
     void mark_optimizer() {
         for (auto enclosing = stack_.rbegin(); enclosing != stack_.rend();
              ++enclosing) {
             if (enclosing->turn) {
-                ++turns[*enclosing->turn].turn.optimizer_calls;
+                ++found.turns[*enclosing->turn].turn.optimizer_calls;
                 return;
             }
         }
@@ -215,8 +276,8 @@ class TurnFinder {
         turn.turn.start_ns = open.start_ns;
         turn.turn.end_ns = open.start_ns;
         turn.turn.step = open.step;
-        turn.iterators.push_back(open.iterator);
-        turns.push_back(std::move(turn));
+        turn.iterator = open.iterator;
+        found.turns.push_back(turn);
     }
 
     const Track& track_;
@@ -265,32 +326,42 @@ std::string phase_of(const Run& run, std::int32_t iterator) {
 
 class PassMaker {
   public:
-    PassMaker(const Run& run, std::vector<RawTurn> turns, std::vector<RawEnd> ends,
-              SummedPasses summed, const Track& track)
+    PassMaker(const Run& run, RawTurns found, std::vector<RawEnd> ends,
+              SummedPasses summed)
         : run_(run),
-          track_(track),
-          turns_(std::move(turns)),
+          track_(found.track),
+          found_(std::move(found)),
           ends_(std::move(ends)),
           summed_(std::move(summed)) {}
 
     std::vector<Pass> make() {
-        std::sort(turns_.begin(), turns_.end(), [](const RawTurn& a, const RawTurn& b) {
-            return a.turn.start_ns < b.turn.start_ns;
-        });
+        std::sort(found_.turns.begin(), found_.turns.end(),
+                  [](const RawTurn& a, const RawTurn& b) {
+                      return a.turn.start_ns < b.turn.start_ns;
+                  });
         measure_extents();
         Groups groups = join_extents();
+        const auto group_of = [&](std::int32_t iterator) {
+            return groups.find(extent_of_.at(iterator));
+        };
+        std::map<std::size_t, std::size_t> turns_of_group;
+        for (const RawTurn& raw : found_.turns) {
+            ++turns_of_group[group_of(found_.first_iterator(raw))];
+        }
         std::map<std::size_t, std::size_t> pass_of_group;
         std::vector<Pass> passes;
         const auto pass_of = [&](std::int32_t iterator) -> Pass& {
-            const std::size_t group = groups.find(extent_of_.at(iterator));
+            const std::size_t group = group_of(iterator);
             const auto [at, is_new] = pass_of_group.emplace(group, passes.size());
             if (is_new) {
                 passes.emplace_back();
+                passes.back().turns.reserve(turns_of_group[group]);
             }
             return passes[at->second];
         };
-        for (RawTurn& raw : turns_) {
-            append(pass_of(raw.iterators.front()), raw);
+        for (; !found_.turns.empty(); found_.turns.pop_front()) {
+            const RawTurn& raw = found_.turns.front();
+            append(pass_of(found_.first_iterator(raw)), raw);
         }
         for (const auto& [iterator, summed] : summed_) {
             append(pass_of(iterator), iterator, summed);
@@ -316,10 +387,10 @@ class PassMaker {
 
   private:
     void measure_extents() {
-        for (const RawTurn& raw : turns_) {
-            for (const std::int32_t iterator : raw.iterators) {
+        for (const RawTurn& raw : found_.turns) {
+            found_.for_each_iterator(raw, [&](std::int32_t iterator) {
                 widen(iterator, raw.level.depth, raw.turn.start_ns, raw.turn.end_ns);
-            }
+            });
         }
         for (const auto& [iterator, summed] : summed_) {
             widen(iterator, summed.depth, summed.start_ns, summed.end_ns);
@@ -345,11 +416,11 @@ class PassMaker {
 
     Groups join_extents() {
         Groups groups(extents_.size());
-        for (const RawTurn& raw : turns_) {
-            for (const std::int32_t iterator : raw.iterators) {
-                groups.join(extent_of_.at(raw.iterators.front()),
-                            extent_of_.at(iterator));
-            }
+        for (const RawTurn& raw : found_.turns) {
+            const std::size_t first = extent_of_.at(found_.first_iterator(raw));
+            found_.for_each_iterator(raw, [&](std::int32_t iterator) {
+                groups.join(first, extent_of_.at(iterator));
+            });
         }
         // Extents are in order of their begins: compare each with the last one to end.
         std::map<std::pair<std::uint16_t, std::string>, std::size_t> last_to_end;
@@ -369,18 +440,21 @@ class PassMaker {
         return groups;
     }
 
-    void append(Pass& pass, RawTurn& raw) {
+    void append(Pass& pass, const RawTurn& raw) {
         if (pass.turns.empty()) {
             pass.start_ns = raw.turn.start_ns;
-            pass.phase = phase_of(run_, raw.iterators.front());
-            pass.is_zipped = raw.iterators.size() > 1;
+            pass.phase = phase_of(run_, found_.first_iterator(raw));
+            pass.is_zipped = raw.turn.wait_count > 1;
         }
-        for (const std::int32_t iterator : raw.iterators) {
-            add_iterator(pass, iterator);
-        }
-        raw.turn.follows_gap = follows_gap(raw);
-        pass.end_ns = std::max(pass.end_ns, raw.turn.end_ns);
-        pass.turns.push_back(std::move(raw.turn));
+        found_.for_each_iterator(
+            raw, [&](std::int32_t iterator) { add_iterator(pass, iterator); });
+        Turn turn = raw.turn;
+        turn.follows_gap = follows_gap(raw);
+        turn.first_wait = static_cast<std::uint32_t>(pass.waits.size());
+        found_.for_each_wait(raw,
+                             [&](std::uint32_t wait) { pass.waits.push_back(wait); });
+        pass.end_ns = std::max(pass.end_ns, turn.end_ns);
+        pass.turns.push_back(turn);
     }
 
     void append(Pass& pass, std::int32_t iterator, const SummedPass& summed) {
@@ -409,12 +483,13 @@ class PassMaker {
 
     // Whether turns of its iterator are missing directly before this one.
     bool follows_gap(const RawTurn& raw) {
-        const std::int32_t iterator = raw.iterators.front();
-        if (!summed_.contains(iterator) || (raw.turn.waits.empty() && !raw.turn.body)) {
+        const std::int32_t iterator = found_.first_iterator(raw);
+        const bool has_wait = raw.turn.wait_count > 0;
+        if (!summed_.contains(iterator) || (!has_wait && !raw.turn.body)) {
             return false;
         }
         const std::uint32_t first =
-            raw.turn.waits.empty() ? *raw.turn.body : raw.turn.waits.front();
+            has_wait ? found_.waits[raw.turn.first_wait].interval : *raw.turn.body;
         const std::int32_t batch = track_.intervals[first].batch;
         const std::int64_t position = batch >= 0 ? batch : raw.turn.step;
         const auto [last, is_first] = last_position_.try_emplace(iterator, -1);
@@ -454,7 +529,7 @@ class PassMaker {
 
     const Run& run_;
     const Track& track_;
-    std::vector<RawTurn> turns_;
+    RawTurns found_;
     std::vector<RawEnd> ends_;
     SummedPasses summed_;
     std::vector<Extent> extents_;
@@ -513,8 +588,8 @@ std::vector<Pass> find_passes(const Run& run) {
             SummedPasses summed = sum_passes(track, stages);
             TurnFinder finder(track, stages, summed);
             finder.run();
-            PassMaker maker(run, std::move(finder.turns), std::move(finder.ends),
-                            std::move(summed), track);
+            PassMaker maker(run, std::move(finder.found), std::move(finder.ends),
+                            std::move(summed));
             for (Pass& pass : maker.make()) {
                 pass.process = p;
                 pass.track = t;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,22 +14,22 @@ namespace metatrain_timing::analyzer {
 
 /// One round of a loop over a loader: the wait for a batch and the body that uses it.
 struct Turn {
-    /// Indices into the track's intervals: one `loader` interval, more where several
-    /// loaders are zipped, none where the process ended while it waited, or where the
-    /// wait is only summed.
-    std::vector<std::uint32_t> waits;
-    std::optional<std::uint32_t> body;  // index of the `step` interval
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;   // of the body, or of the last wait
-    std::int64_t wait_ns = 0;  // summed over `waits`
+    std::int64_t wait_ns = 0;  // of all its waits
     std::int64_t body_ns = 0;
-    std::int32_t step = -1;            // training steps done before, -1: unknown
-    std::int64_t optimizer_calls = 0;  // in the body, not in a loop nested there
-    bool partial = false;              // see "Loops, phases, steps" in docs/design.md
-    bool follows_gap = false;          // turns before it in its pass are only summed
+    std::uint32_t first_wait = 0;  // position in Pass::waits
+    /// One, more where several loaders are zipped, none where the process ended while
+    /// it waited, or where the wait is only summed.
+    std::uint32_t wait_count = 0;
+    std::optional<std::uint32_t> body;  // index of the `step` interval
+    std::int32_t step = -1;             // training steps done before, -1: unknown
+    std::int32_t optimizer_calls = 0;   // in the body, not in a loop nested there
+    bool partial = false;               // see "Loops, phases, steps" in docs/design.md
+    bool follows_gap = false;           // turns before it in its pass are only summed
 
     bool has_optimizer() const { return optimizer_calls > 0; }
-    bool lacks_wait() const { return waits.empty() && body.has_value(); }
+    bool lacks_wait() const { return wait_count == 0 && body.has_value(); }
 };
 
 /// One pass of a loop over its loader, or over several that are zipped or take turns.
@@ -40,6 +41,7 @@ struct Pass {
     std::vector<std::int32_t> iterators;
     std::string phase;
     std::vector<Turn> turns;  // in order of time; empty where all are only summed
+    std::vector<std::uint32_t> waits;   // `loader` intervals, see waits_of()
     std::optional<SummedTurns> summed;  // where some are
     std::vector<std::uint32_t> ends;    // `loader_end` intervals
     bool exhausted = false;             // it ended because the data did
@@ -47,6 +49,11 @@ struct Pass {
     std::int64_t start_ns = 0;          // begin of the first wait
     std::int64_t end_ns = 0;            // end of the last wait, body or `loader_end`
     std::int64_t ends_ns = 0;           // length of all `loader_end`s
+
+    /// Those of a turn, as indices into the track's intervals.
+    std::span<const std::uint32_t> waits_of(const Turn& turn) const {
+        return std::span(waits).subspan(turn.first_wait, turn.wait_count);
+    }
 
     /// Of all turns, those only summed too.
     std::int64_t wait_ns() const;

@@ -2,14 +2,57 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analyzer/analysis/loader_labels.hpp"
+#include "analyzer/analysis/stages.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
 
 constexpr std::string_view kUnused = "unused";
+
+// Which threads train: those with a backward or an optimizer.
+class Trainers {
+  public:
+    explicit Trainers(const Run& run) : run_(run), stages_(run) {}
+
+    /// Whether the loop of the pass only feeds a thread that trains: its waits are not
+    /// the training's.
+    bool is_fed_by(const Pass& pass) {
+        const Process& process = run_.processes[pass.process];
+        if (pass.phase != "evaluation" && pass.phase != "before-training") {
+            return false;
+        }
+        if (process.tracks.size() < 2 || trains(process.tracks[pass.track])) {
+            return false;
+        }
+        return std::any_of(process.tracks.begin(), process.tracks.end(),
+                           [&](const Track& track) { return trains(track); });
+    }
+
+  private:
+    bool trains(const Track& track) {
+        const auto [known, is_new] = known_.try_emplace(&track, false);
+        if (is_new) {
+            const auto is_step = [&](int stage) {
+                return stage == stages_.backward || stage == stages_.optimizer;
+            };
+            known->second =
+                std::any_of(track.intervals.begin(), track.intervals.end(),
+                            [&](const Interval& one) { return is_step(one.stage); }) ||
+                std::any_of(
+                    track.totals.begin(), track.totals.end(),
+                    [&](const IntervalTotal& one) { return is_step(one.stage); });
+        }
+        return known->second;
+    }
+
+    const Run& run_;
+    const StageNumbers stages_;
+    std::map<const Track*, bool> known_;
+};
 
 int rank_of_phase(const PhaseGroup& group) {
     if (group.phase == kUnused) {
@@ -18,7 +61,7 @@ int rank_of_phase(const PhaseGroup& group) {
     if (group.phase == "before-training") {
         return 3;
     }
-    if (group.phase == "evaluation") {
+    if (group.phase == "evaluation" || group.phase == kBackground) {
         return 2;
     }
     return group.phase == "train" ? 0 : 1;
@@ -27,7 +70,10 @@ int rank_of_phase(const PhaseGroup& group) {
 class Grouper {
   public:
     Grouper(const Run& run, std::span<const Pass> passes)
-        : run_(run), passes_(passes), labels_(loader_labels(run, passes)) {
+        : run_(run),
+          passes_(passes),
+          trainers_(run),
+          labels_(loader_labels(run, passes)) {
         result_.group_of_iterator.assign(run.iterators.size(), -1);
     }
 
@@ -88,7 +134,9 @@ class Grouper {
     }
 
     void add_pass(std::size_t i) {
-        const std::size_t g = group(passes_[i].phase, labels_of(passes_[i]));
+        const bool feeds = trainers_.is_fed_by(passes_[i]);
+        const std::size_t g = group(feeds ? std::string(kBackground) : passes_[i].phase,
+                                    labels_of(passes_[i]));
         result_.groups[g].passes.push_back(i);
         for (const std::int32_t iterator : passes_[i].iterators) {
             const auto at = static_cast<std::size_t>(iterator);
@@ -133,6 +181,7 @@ class Grouper {
 
     const Run& run_;
     std::span<const Pass> passes_;
+    Trainers trainers_;
     std::vector<std::string> labels_;
     std::map<std::pair<std::string, std::string>, std::size_t> index_;
     PhaseGroups result_;
@@ -164,6 +213,20 @@ LoopGroups find_loop_groups(std::span<const Pass> passes, const PhaseGroups& gro
 
 PhaseGroups group_passes(const Run& run, std::span<const Pass> passes) {
     return Grouper(run, passes).make();
+}
+
+std::int64_t count_ranks(const Run& run, std::span<const Pass> passes,
+                         const PhaseGroup& group) {
+    std::set<std::int64_t> ranks;
+    for (const std::size_t p : group.passes) {
+        ranks.insert(run.processes[passes[p].process].rank);
+    }
+    return static_cast<std::int64_t>(ranks.size());
+}
+
+std::tuple<bool, bool, std::int64_t> weight_of_phase(std::string_view phase,
+                                                     std::int64_t wall_ns) {
+    return {phase == "train", phase != kBackground, wall_ns};
 }
 
 }  // namespace metatrain_timing::analyzer

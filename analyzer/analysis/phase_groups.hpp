@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,10 @@
 #include "analyzer/model/run.hpp"
 
 namespace metatrain_timing::analyzer {
+
+/// The phase of loops in a thread that does not train, where another one does: it
+/// fetches ahead, or evaluates beside. Their waits are not the training's.
+inline constexpr std::string_view kBackground = "background";
 
 /// Passes that are reported together: one phase over one loader, or over one set of
 /// loaders that a loop zips or mixes, on all ranks.
@@ -41,6 +47,15 @@ using LoopGroups = std::map<TrackKey, LoopsOfTrack>;
 
 /// The group of each loop of a track, by its iterators; -1: the loop without a loader.
 LoopGroups find_loop_groups(std::span<const Pass> passes, const PhaseGroups& groups);
+
+/// Ranks that took part in the passes of a group.
+std::int64_t count_ranks(const Run& run, std::span<const Pass> passes,
+                         const PhaseGroup& group);
+
+/// Of several phases the run is about the one with the greatest weight: the training
+/// that took longest, else the longest that is not in the background.
+std::tuple<bool, bool, std::int64_t> weight_of_phase(std::string_view phase,
+                                                     std::int64_t wall_ns);
 
 PhaseGroups group_passes(const Run& run, std::span<const Pass> passes);
 

@@ -1,11 +1,11 @@
 #include "analyzer/analysis/report.hpp"
 
 #include <algorithm>
+#include <future>
 #include <set>
 
 #include "analyzer/analysis/loader_labels.hpp"
-#include "analyzer/analysis/loops.hpp"
-#include "analyzer/analysis/phase_groups.hpp"
+#include "analyzer/analysis/run_facts.hpp"
 #include "analyzer/model/ended.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -25,13 +25,39 @@ std::vector<std::int32_t> loaders_of_one_rank(const Run& run, const PhaseGroup& 
     return loaders;
 }
 
-std::int64_t count_ranks(const Run& run, std::span<const Pass> passes,
-                         const PhaseGroup& group) {
-    std::set<std::int64_t> ranks;
+// Of the loaders of one pass: those of the next come when its workers are gone.
+std::int64_t count_workers(const Run& run, std::span<const Pass> passes,
+                           const PhaseGroup& group) {
+    std::int64_t most = 0;
     for (const std::size_t p : group.passes) {
-        ranks.insert(run.processes[passes[p].process].rank);
+        std::set<std::int32_t> loaders;
+        std::int64_t workers = 0;
+        for (const std::int32_t iterator : passes[p].iterators) {
+            const auto at = static_cast<std::size_t>(iterator);
+            const std::int32_t loader = run.iterators[at].loader;
+            if (loader >= 0 && loaders.insert(loader).second) {
+                workers += run.loaders[static_cast<std::size_t>(loader)].num_workers;
+            }
+        }
+        most = std::max(most, workers);
     }
-    return static_cast<std::int64_t>(ranks.size());
+    return most;
+}
+
+// Whether no loader is used for a second pass, though there are several.
+bool makes_loaders_anew(const Run& run, std::span<const Pass> passes,
+                        const PhaseGroup& group) {
+    std::set<std::int32_t> loaders;
+    for (const std::size_t p : group.passes) {
+        for (const std::int32_t iterator : passes[p].iterators) {
+            const auto at = static_cast<std::size_t>(iterator);
+            if (!loaders.insert(run.iterators[at].loader).second) {
+                return false;
+            }
+        }
+    }
+    return static_cast<std::int64_t>(group.passes.size()) >
+           count_ranks(run, passes, group);
 }
 
 std::int64_t count_ranks(const Run& run) {
@@ -42,15 +68,6 @@ std::int64_t count_ranks(const Run& run) {
         }
     }
     return static_cast<std::int64_t>(ranks.size());
-}
-
-std::vector<std::pair<std::string, std::string>> environment_of(const Run& run) {
-    for (const Process& process : run.processes) {
-        if (process.role == Role::main && !process.environment.empty()) {
-            return process.environment;
-        }
-    }
-    return {};
 }
 
 UnusedPasses sum_up_unused(const Run& run, const PhaseGroups& groups, std::size_t group,
@@ -94,7 +111,7 @@ void add_warnings(Report& report) {
 // The phase that the run is about: the training that took longest, else the longest.
 void put_main_phase_first(std::vector<PhaseReport>& phases) {
     const auto weight = [](const PhaseReport& phase) {
-        return std::make_pair(phase.name == "train", phase.time.wall_ns);
+        return weight_of_phase(phase.name, phase.time.wall_ns);
     };
     const auto main = std::max_element(phases.begin(), phases.end(),
                                        [&](const PhaseReport& a, const PhaseReport& b) {
@@ -105,17 +122,34 @@ void put_main_phase_first(std::vector<PhaseReport>& phases) {
     }
 }
 
+// What a phase has that no other phase needs to be looked at for.
+PhaseReport describe_phase(const Findings& findings, std::size_t number) {
+    const Run& run = findings.run();
+    const std::vector<Pass>& passes = findings.passes();
+    const PhaseGroup& group = findings.groups().groups[number];
+    PhaseReport phase;
+    phase.name = group.phase;
+    phase.loader = group.loader;
+    phase.group = number;
+    phase.loaders = loaders_of_one_rank(run, group);
+    phase.rank_count = count_ranks(run, passes, group);
+    phase.worker_count =
+        count_workers(run, passes, group) * std::max<std::int64_t>(phase.rank_count, 1);
+    phase.makes_loaders_anew = makes_loaders_anew(run, passes, group);
+    phase.steps = findings.series()[number];
+    phase.rank_waits = find_rank_waits(run, passes, group);
+    phase.cpus = measure_phase_cpus(run, passes, group);
+    return phase;
+}
+
 }  // namespace
 
-Report make_report(const Run& run) {
-    const std::vector<Pass> passes = find_passes(run);
-    const PhaseGroups groups = group_passes(run, passes);
+Report make_report(const Findings& findings) {
+    const Run& run = findings.run();
+    const std::vector<Pass>& passes = findings.passes();
+    const PhaseGroups& groups = findings.groups();
     const std::size_t count = groups.groups.size();
 
-    std::vector<StepSeries> series;
-    for (const PhaseGroup& group : groups.groups) {
-        series.push_back(measure_steps(passes, group));
-    }
     auto workers = measure_workers(run, groups);
     std::vector<std::int64_t> worker_life_ns(count, 0);
     for (std::size_t g = 0; g < count; ++g) {
@@ -123,8 +157,11 @@ Report make_report(const Run& run) {
             worker_life_ns[g] += worker.life_ns;
         }
     }
-    auto breakdowns = break_down(run, passes, groups, series, worker_life_ns);
-    auto causes = find_wait_causes(run, passes, groups);
+    // The two that take longest, side by side where another thread can be had.
+    auto waits = std::async(std::launch::async | std::launch::deferred,
+                            [&] { return find_wait_causes(findings); });
+    auto breakdowns = break_down(findings, worker_life_ns);
+    auto causes = waits.get();
     auto rates = measure_rates(run, passes, groups);
     auto starts = measure_epoch_starts(run, passes, groups);
 
@@ -140,14 +177,10 @@ Report make_report(const Run& run) {
             report.unused.push_back(sum_up_unused(run, groups, g, workers[g]));
             continue;
         }
-        PhaseReport phase;
-        phase.name = group.phase;
-        phase.loader = group.loader;
-        phase.loaders = loaders_of_one_rank(run, group);
-        phase.rank_count = count_ranks(run, passes, group);
-        phase.steps = std::move(series[g]);
+        PhaseReport phase = describe_phase(findings, g);
         phase.time = std::move(breakdowns.of_group[g]);
-        phase.wait_causes = std::move(causes[g]);
+        phase.wait_causes = std::move(causes[g].causes);
+        phase.pass_waits = std::move(causes[g].passes);
         phase.workers = std::move(workers[g]);
         phase.counters = std::move(rates[g]);
         phase.epoch_starts = std::move(starts[g]);

@@ -6,10 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/analysis/advice.hpp"
 #include "analyzer/analysis/breakdown.hpp"
 #include "analyzer/analysis/counter_rates.hpp"
 #include "analyzer/analysis/epoch_starts.hpp"
+#include "analyzer/analysis/findings.hpp"
+#include "analyzer/analysis/phase_cpus.hpp"
 #include "analyzer/analysis/processes.hpp"
+#include "analyzer/analysis/rank_waits.hpp"
 #include "analyzer/analysis/run_time.hpp"
 #include "analyzer/analysis/step_series.hpp"
 #include "analyzer/analysis/verdict.hpp"
@@ -21,16 +25,22 @@ namespace metatrain_timing::analyzer {
 
 /// One phase over one loader, or over the loaders that one loop zips or mixes.
 struct PhaseReport {
-    std::string name;    // "train", "evaluation", "before-training" or the user's
-    std::string loader;  // labels joined by " + "; empty: a loop without a loader
+    std::string name;       // "train", "evaluation", "before-training" or the user's
+    std::string loader;     // labels joined by " + "; empty: a loop without a loader
+    std::size_t group = 0;  // index into the groups of the findings
     std::vector<std::int32_t> loaders;  // indices into Run::loaders, one rank's
     std::int64_t rank_count = 0;        // ranks that took part
+    std::int64_t worker_count = 0;      // worker processes at a time, on all ranks
+    bool makes_loaders_anew = false;    // a DataLoader for each pass
     StepSeries steps;
     Breakdown time;
     std::vector<WaitCause> wait_causes;
+    std::vector<PassWaits> pass_waits;
     std::vector<WorkerTime> workers;
     std::vector<CounterRate> counters;
     std::vector<EpochStart> epoch_starts;
+    RankWaits rank_waits;
+    PhaseCpus cpus;
 
     /// Whether some turns are not on record one by one. What is said per step is then
     /// of all steps, else of the steady ones.
@@ -68,11 +78,12 @@ struct Report {
     std::vector<OtherThread> other_threads;
     std::vector<ProcessLives> processes;
     Verdict verdict;
+    std::optional<Advice> advice;   // of the first phase, where `advise()` was asked
     std::vector<Warning> warnings;  // of loading, recording and analysis
 };
 
 /// Pure. A run without any loop gives a report without phases.
-Report make_report(const Run& run);
+Report make_report(const Findings& findings);
 
 /// Puts the first phase of this name to the front, so that the verdict is about it.
 /// False, and nothing changes, where there is none.

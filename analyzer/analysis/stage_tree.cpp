@@ -1,7 +1,6 @@
 #include "analyzer/analysis/stage_tree.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "analyzer/analysis/stages.hpp"
 
@@ -93,14 +92,16 @@ std::vector<StageRow> StageTree::rows(Where where, std::int64_t whole_ns) {
 
 StageRow StageTree::make_row(Calls& calls, const Sums& summed, std::int64_t whole_ns) {
     StageRow row;
-    std::vector<std::int64_t>& all = calls.steady_ns;
-    row.steady_calls = static_cast<std::int64_t>(all.size());
-    row.steady_ns = std::accumulate(all.begin(), all.end(), std::int64_t{0});
-    row.steady_call = summarize(all);
-    all.insert(all.end(), calls.other_ns.begin(), calls.other_ns.end());
-    row.calls = static_cast<std::int64_t>(all.size());
-    row.total_ns = std::accumulate(all.begin(), all.end(), std::int64_t{0});
-    row.call = summarize(all);
+    row.steady_calls = static_cast<std::int64_t>(calls.steady.size());
+    row.steady_ns = calls.steady.total_ns();
+    row.steady_call = calls.steady.summarize();
+    row.call = row.steady_call;
+    if (!calls.others.empty()) {
+        calls.steady.add(calls.others);
+        row.call = calls.steady.summarize();
+    }
+    row.calls = static_cast<std::int64_t>(calls.steady.size());
+    row.total_ns = calls.steady.total_ns();
     row.calls += summed.calls;
     row.total_ns += summed.total_ns;
     if (row.call && summed.calls > 0) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/model/run.hpp"
-#include "analyzer/stats/quantiles.hpp"
+#include "analyzer/stats/durations.hpp"
 
 namespace metatrain_timing::analyzer {
 
@@ -82,11 +82,11 @@ class StageTree {
   private:
     // Lengths of calls: those in steady steps, and the others.
     struct Calls {
-        std::vector<std::int64_t> steady_ns;
-        std::vector<std::int64_t> other_ns;
+        Durations steady;
+        Durations others;
 
-        void add(std::int64_t dur_ns, bool steady) {
-            (steady ? steady_ns : other_ns).push_back(dur_ns);
+        void add(std::int64_t dur_ns, bool is_steady) {
+            (is_steady ? steady : others).add(dur_ns);
         }
     };
 

@@ -13,10 +13,14 @@ StageNumbers::StageNumbers(const Run& run) {
     loader = number("loader");
     loader_end = number("loader_end");
     step = number("step");
+    backward = number("backward");
     optimizer = number("optimizer");
     worker_start = number("worker_start");
+    worker_resume = number("worker_resume");
     worker_idle = number("worker_idle");
     fetch = number("fetch");
+    dataset = number("dataset");
+    collate = number("collate");
     put_index = number("put_index");
     send = number("send");
     receive = number("receive");

@@ -16,10 +16,14 @@ struct StageNumbers {
     int loader = -1;
     int loader_end = -1;
     int step = -1;
+    int backward = -1;
     int optimizer = -1;
     int worker_start = -1;
+    int worker_resume = -1;
     int worker_idle = -1;
     int fetch = -1;
+    int dataset = -1;
+    int collate = -1;
     int put_index = -1;
     int send = -1;
     int receive = -1;

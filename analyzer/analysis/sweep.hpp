@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,7 +26,7 @@ struct Slice {
 template <typename Visit>
 void sweep(const Track& track, std::size_t first, std::int64_t from_ns,
            std::int64_t to_ns, Visit visit) {
-    std::vector<const Interval*> open;
+    boost::container::small_vector<const Interval*, 16> open;  // waits are many
     std::int64_t at_ns = from_ns;
     const auto emit_until = [&](std::int64_t end_ns) {
         end_ns = std::min(end_ns, to_ns);

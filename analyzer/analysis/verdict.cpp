@@ -1,11 +1,11 @@
 #include "analyzer/analysis/verdict.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "analyzer/analysis/granted_cpus.hpp"
 #include "analyzer/analysis/report.hpp"
 #include "analyzer/analysis/stages.hpp"
 
@@ -138,14 +138,6 @@ void find_dearest_of_input(Verdict& verdict, const PhaseReport& phase) {
     }
 }
 
-std::int64_t count_workers(const Report& report, const PhaseReport& phase) {
-    std::int64_t workers = 0;
-    for (const std::int32_t loader : phase.loaders) {
-        workers += report.run->loaders[static_cast<std::size_t>(loader)].num_workers;
-    }
-    return workers * std::max<std::int64_t>(phase.rank_count, 1);
-}
-
 WaitedFor::What kind_of(const WaitCause& cause, bool has_workers) {
     using What = WaitedFor::What;
     if (cause.cause == "fetch" || cause.cause == "earlier_batch" ||
@@ -173,8 +165,10 @@ void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_worker
         std::string stage;  // of the greatest cause that has one
     };
     std::map<WaitedFor::What, Sum> sums;
+    std::int64_t unknown_ns = 0;
     for (const WaitCause& cause : phase.wait_causes) {  // greatest first
         if (cause.cause == kUnattributed) {
+            unknown_ns += cause.total_ns;
             continue;
         }
         Sum& sum = sums[kind_of(cause, has_workers)];
@@ -185,8 +179,8 @@ void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_worker
         std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
             return a.second.total_ns < b.second.total_ns;
         });
-    if (most == sums.end() || most->second.total_ns == 0) {
-        return;
+    if (most == sums.end() || most->second.total_ns <= unknown_ns) {
+        return;  // it is not known what most of the waits are for
     }
     WaitedFor waited;
     waited.what = most->first;
@@ -267,15 +261,10 @@ bool makes_workers_anew(const Report& report, const PhaseReport& phase) {
 
 void count_crowded_workers(Verdict& verdict, const Report& report,
                            std::int64_t workers) {
-    for (const auto& [key, value] : report.environment) {
-        double cpus = 0;
-        if (key == "cpu.granted" &&
-            std::from_chars(value.data(), value.data() + value.size(), cpus).ec ==
-                std::errc{} &&
-            cpus > 0 && static_cast<double>(workers) > cpus) {
-            verdict.crowded_workers = workers;
-            verdict.granted_cpus = cpus;
-        }
+    const auto cpus = granted_cpus(report.environment);
+    if (cpus && static_cast<double>(workers) > *cpus) {
+        verdict.crowded_workers = workers;
+        verdict.granted_cpus = *cpus;
     }
 }
 
@@ -308,7 +297,8 @@ std::string_view to_string(BoundBy bound_by) {
 
 Verdict judge(const Report& report) {
     Verdict verdict;
-    if (report.phases.empty() || report.phases.front().steps.steps == 0) {
+    if (report.phases.empty() || report.phases.front().steps.steps == 0 ||
+        report.phases.front().name == kBackground) {
         return verdict;
     }
     const PhaseReport& phase = report.phases.front();
@@ -318,12 +308,13 @@ Verdict judge(const Report& report) {
                                                            : BoundBy::compute;
     find_dearest_of_body(verdict, phase);
     find_dearest_of_input(verdict, phase);
-    const std::int64_t workers = count_workers(report, phase);
+    const std::int64_t workers = phase.worker_count;
     find_waited_for(verdict, phase, workers > 0);
     verdict.workers_unrecorded = workers > 0 && phase.workers.empty();
     count_crowded_workers(verdict, report, workers);
     verdict.makes_workers_anew = makes_workers_anew(report, phase);
     name_stage(verdict);
+    verdict.checks = check_suspects(report, verdict.between_share, verdict.wait_share);
     return verdict;
 }
 

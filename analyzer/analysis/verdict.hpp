@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "analyzer/analysis/checks.hpp"
 #include "analyzer/analysis/stage_tree.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -75,6 +77,7 @@ struct Verdict {
     /// Worker processes at a time, where they are more than the CPUs granted.
     std::optional<std::int64_t> crowded_workers;
     double granted_cpus = 0;
+    std::vector<Check> checks;  // what else could hold the training up
 };
 
 /// Judges `report.phases.front()`; the rest of the report must be complete.

@@ -1,14 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "analyzer/analysis/loops.hpp"
-#include "analyzer/analysis/phase_groups.hpp"
-#include "analyzer/model/run.hpp"
+#include "analyzer/analysis/findings.hpp"
 
 namespace metatrain_timing::analyzer {
 
@@ -29,20 +27,36 @@ struct WaitCause {
     std::optional<std::int64_t> worker;
     std::int64_t total_ns = 0;
     double share = 0;  // of all waits of the group
+    /// Of total_ns: while a batch that came later in the order lay ready. Of the waits
+    /// on record.
+    std::int64_t head_of_line_ns = 0;
     /// Standard error of `share`, where some waits are only summed and there is enough
     /// to tell it from.
     std::optional<double> share_error;
 };
 
-/// The causes of each group's waits, greatest first and `unattributed` last, in the
-/// order of `groups`; those of one group add up to its waits to the nanosecond.
+/// The waits of one pass, by `WaitCause::cause`.
+struct PassWaits {
+    std::int64_t rank = 0;
+    std::int64_t epoch = 0;     // of the first loader, where several are zipped
+    std::int64_t total_ns = 0;  // what the causes and `summed_ns` add up to
+    std::map<std::string, std::int64_t> causes;
+    std::int64_t summed_ns = 0;  // only summed, so that the causes are not known
+};
+
+/// Of one group.
+struct GroupWaits {
+    std::vector<WaitCause> causes;  // greatest first, `unattributed` last
+    std::vector<PassWaits> passes;  // in the order of the group
+};
+
+/// Why the loops of each group waited, in the order of the groups. The causes of one
+/// group add up to its waits to the nanosecond.
 ///
 /// What the waiting thread did comes first; the rest of a wait goes by where the batch
 /// was and, before its fetch, by what its worker did. Where waits are only summed, what
 /// the waiting thread did in them is known; the rest is shared out as in the waits on
 /// record. Pure; O(n log n).
-std::vector<std::vector<WaitCause>> find_wait_causes(const Run& run,
-                                                     std::span<const Pass> passes,
-                                                     const PhaseGroups& groups);
+std::vector<GroupWaits> find_wait_causes(const Findings& findings);
 
 }  // namespace metatrain_timing::analyzer

@@ -1,3 +1,7 @@
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <clocale>
 #include <csignal>
 #include <exception>
@@ -12,6 +16,7 @@
 #include "analyzer/cli/runs.hpp"
 #include "analyzer/cli/shell.hpp"
 #include "analyzer/cli/sql.hpp"
+#include "analyzer/cli/whatif.hpp"
 #include "analyzer/error.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -21,6 +26,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  mt-analyze report run.db                    where a training step goes\n"
     "  mt-analyze report run.db@2 --format json    the second run, for programs\n"
+    "  mt-analyze whatif run.db --num-workers 0,2,4   what other settings would give\n"
     "  mt-analyze runs run.db                      the runs in the file\n"
     "  mt-analyze sql run.db 'SELECT * FROM v_stage_summary'\n"
     "  mt-analyze merge run.db -o all.db           one file to carry home\n"
@@ -53,6 +59,7 @@ int run_commands(int argc, char** argv, Shell& shell) {
                                           ")");
     app.require_subcommand(1);
     add_report_command(app, shell);
+    add_whatif_command(app, shell);
     add_runs_command(app, shell);
     add_merge_command(app, shell);
     add_sql_command(app, shell);
@@ -90,6 +97,11 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_DFL);
     std::setlocale(LC_CTYPE, "");
     std::ios::sync_with_stdio(false);
+#ifdef M_MMAP_THRESHOLD
+    // What is large goes back to the system when it is freed: glibc learns to keep it.
+    constexpr int kLarge = 256 * 1024;
+    mallopt(M_MMAP_THRESHOLD, kLarge);
+#endif
     Shell shell{std::cout, std::cerr, detect_text_style()};
     int code = run_guarded(argc, argv, shell);
     std::cout.flush();

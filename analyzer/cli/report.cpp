@@ -41,9 +41,11 @@ void choose_phase(Report& report, const Arguments& arguments) {
 
 void show(const Arguments& arguments, Shell& shell) {
     const Run run = load_run(arguments.run.path, arguments.run.run);
-    Report report = make_report(run);
+    const Findings findings(run);
+    Report report = make_report(findings);
     shell.warn(report.warnings);
     choose_phase(report, arguments);
+    report.advice = advise(findings, report);
     switch (arguments.format) {
         case Format::json:
             shell.out << to_text(report_json(report, arguments.view.phase));

@@ -2,6 +2,7 @@
 
 #include <metatrain_timing/version.hpp>
 
+#include "analyzer/render/advice_report.hpp"
 #include "analyzer/render/verdict_text.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -64,9 +65,36 @@ Json causes_json(const std::vector<WaitCause>& causes) {
                         {"worker", or_null(cause.worker)},
                         {"total_s", seconds(cause.total_ns)},
                         {"share", number(cause.share)},
-                        {"share_error", or_null(cause.share_error)}});
+                        {"share_error", or_null(cause.share_error)},
+                        {"head_of_line_s", seconds(cause.head_of_line_ns)}});
     }
     return list;
+}
+
+Json cpus_json(const PhaseCpus& cpus) {
+    return {{"granted", or_null(cpus.granted)},
+            {"main_cpus", or_null(cpus.main_cpus)},
+            {"worker_cpus", or_null(cpus.worker_cpus)},
+            {"main_queued_share", or_null(cpus.main_queued_share)},
+            {"worker_queued_share", or_null(cpus.worker_queued_share)}};
+}
+
+Json rank_waits_json(const RankWaits& waits) {
+    Json ranks = Json::array();
+    for (const RankWait& rank : waits.ranks) {
+        ranks.push_back(
+            {{"rank", rank.rank},
+             {"steps", rank.steps},
+             {"own_s", number(rank.own_ns * 1e-9)},
+             {"wait_s", number(rank.loader_ns * 1e-9)},
+             {"backward_s", number(rank.backward_ns * 1e-9)},
+             {"waits_for_others_s", number(rank.waits_for_others_ns * 1e-9)},
+             {"last_share", number(rank.last_share)}});
+    }
+    return {{"ranks", std::move(ranks)},
+            {"straggler", or_null(waits.straggler)},
+            {"stage", text_or_null(waits.stage)},
+            {"cost_s", number(waits.cost_ns * 1e-9)}};
 }
 
 Json label_json(const Report& report, std::int32_t loader) {
@@ -134,6 +162,22 @@ Json epoch_starts_json(const std::vector<EpochStart>& starts) {
     return list;
 }
 
+Json pass_waits_json(const std::vector<PassWaits>& passes) {
+    Json list = Json::array();
+    for (const PassWaits& pass : passes) {
+        Json causes = Json::object();
+        for (const auto& [cause, total_ns] : pass.causes) {
+            causes[cause] = seconds(total_ns);
+        }
+        list.push_back({{"rank", pass.rank},
+                        {"epoch", pass.epoch},
+                        {"wait_s", seconds(pass.total_ns)},
+                        {"causes", std::move(causes)},
+                        {"summed_s", seconds(pass.summed_ns)}});
+    }
+    return list;
+}
+
 Json phase_json(const Report& report, const PhaseReport& phase) {
     const StepSeries& steps = phase.steps;
     return {{"name", phase.name},
@@ -154,9 +198,12 @@ Json phase_json(const Report& report, const PhaseReport& phase) {
             {"worker_life_s", seconds(phase.time.worker_life_ns)},
             {"exposed_wait_s", seconds(phase.time.loader_ns)},
             {"wait_causes", causes_json(phase.wait_causes)},
+            {"pass_waits", pass_waits_json(phase.pass_waits)},
             {"workers", workers_json(report, phase.workers)},
             {"counters", counters_json(phase.counters)},
-            {"epoch_starts", epoch_starts_json(phase.epoch_starts)}};
+            {"epoch_starts", epoch_starts_json(phase.epoch_starts)},
+            {"cpu", cpus_json(phase.cpus)},
+            {"rank_waits", rank_waits_json(phase.rank_waits)}};
 }
 
 Json unused_json(const std::vector<UnusedPasses>& all) {
@@ -221,12 +268,20 @@ Json processes_json(const Report& report) {
 Json verdict_json(const Report& report) {
     const Verdict& verdict = report.verdict;
     const bool known = verdict.bound_by != BoundBy::unknown;
+    Json checks = Json::array();
+    for (const Check& check : verdict.checks) {
+        checks.push_back(
+            {{"suspect", to_string(check.suspect)},
+             {"share", or_null(check.share)},
+             {"holds_up", check.share ? Json(check.holds_up()) : Json(nullptr)}});
+    }
     return {{"text", verdict_text(report)},
             {"bound_by", to_string(verdict.bound_by)},
             {"stage", text_or_null(verdict.stage)},
             {"wait_share", known ? number(verdict.wait_share) : Json(nullptr)},
             {"step_s", seconds_or_null(verdict.steady_step_ns)},
-            {"wait_per_step_s", seconds_or_null(verdict.steady_wait_ns)}};
+            {"wait_per_step_s", seconds_or_null(verdict.steady_wait_ns)},
+            {"checks", std::move(checks)}};
 }
 
 }  // namespace
@@ -263,6 +318,7 @@ Json report_json(const Report& report, const std::string& phase) {
             {"other_threads", other_threads_json(report.other_threads)},
             {"processes", processes_json(report)},
             {"verdict", verdict_json(report)},
+            {"advice", report.advice ? advice_json(*report.advice) : Json(nullptr)},
             {"warnings", warnings_json(report.warnings)}};
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kShownRest = 0.005;     // share from which an inner rest is shown
 constexpr std::size_t kShownCauses = 8;  // without --verbose
+constexpr std::size_t kShownPassCauses = 5;
 constexpr std::size_t kShownEpochs = 8;
 constexpr double kEpochStartsCount = 0.05;  // share from which they get a table
 
@@ -341,6 +342,36 @@ bool starts_count(const PhaseReport& phase, std::int64_t starts_ns) {
                2 * ratio(phase.time.loader_ns - sums.all_first_waits_ns(), others);
 }
 
+// A pass is named by its rank where there are several, and its epoch.
+Column pass_column(const PhaseReport& phase) {
+    return {phase.rank_count > 1 ? "rank, epoch" : "epoch", Align::right};
+}
+
+std::string pass_cell(const PhaseReport& phase, std::int64_t rank, std::int64_t epoch) {
+    return (phase.rank_count > 1 ? std::to_string(rank) + ", " : "") +
+           std::to_string(epoch);
+}
+
+// Those that most of the waits are of, greatest first.
+std::vector<std::string> dearest_causes(const PhaseReport& phase) {
+    std::map<std::string, std::int64_t> totals;
+    for (const PassWaits& pass : phase.pass_waits) {
+        for (const auto& [cause, total_ns] : pass.causes) {
+            totals[cause] += total_ns;
+        }
+    }
+    std::vector<std::string> causes;
+    for (const auto& [cause, total_ns] : totals) {
+        causes.push_back(cause);
+    }
+    std::stable_sort(causes.begin(), causes.end(),
+                     [&](const std::string& a, const std::string& b) {
+                         return totals[a] > totals[b];
+                     });
+    causes.resize(std::min(causes.size(), kShownPassCauses));
+    return causes;
+}
+
 }  // namespace
 
 std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
@@ -356,8 +387,7 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
         return std::nullopt;
     }
     const TimeColumn time(greatest_ns, kSecond);
-    const bool several = phase.rank_count > 1;
-    Table table({{several ? "rank, epoch" : "epoch", Align::right},
+    Table table({pass_column(phase),
                  {"making workers, " + time.unit(), Align::right},
                  {"first wait, " + time.unit(), Align::right}});
     const std::size_t shown = verbose
@@ -365,8 +395,7 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
                                   : std::min(phase.epoch_starts.size(), kShownEpochs);
     for (std::size_t i = 0; i < shown; ++i) {
         const EpochStart& start = phase.epoch_starts[i];
-        const std::string rank = several ? std::to_string(start.rank) + ", " : "";
-        table.add_row({rank + std::to_string(start.epoch),
+        table.add_row({pass_cell(phase, start.rank, start.epoch),
                        time.cell(start.worker_start_ns),
                        start.first_wait_ns ? time.cell(*start.first_wait_ns) : ""});
     }
@@ -376,6 +405,39 @@ std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose) {
                    sums.known_passes == 0
                        ? ""
                        : time.cell(ratio(sums.first_wait_ns, sums.known_passes))});
+    return table;
+}
+
+std::optional<Table> pass_wait_table(const PhaseReport& phase) {
+    if (phase.pass_waits.size() < 2 || phase.time.loader_ns == 0) {
+        return std::nullopt;
+    }
+    const std::vector<std::string> causes = dearest_causes(phase);
+    std::int64_t greatest_ns = 0;
+    for (const PassWaits& pass : phase.pass_waits) {
+        greatest_ns = std::max(greatest_ns, pass.total_ns);
+    }
+    const TimeColumn time(static_cast<double>(greatest_ns), kSecond);
+    std::vector<Column> columns{pass_column(phase),
+                                {"waits, " + time.unit(), Align::right}};
+    for (const std::string& cause : causes) {
+        columns.push_back({cause, Align::right});
+    }
+    columns.push_back({"rest", Align::right});
+    Table table(std::move(columns));
+    for (const PassWaits& pass : phase.pass_waits) {
+        std::vector<std::string> row{pass_cell(phase, pass.rank, pass.epoch),
+                                     time.cell(pass.total_ns)};
+        std::int64_t rest_ns = pass.total_ns;
+        for (const std::string& cause : causes) {
+            const auto own = pass.causes.find(cause);
+            const std::int64_t ns = own == pass.causes.end() ? 0 : own->second;
+            row.push_back(time.cell(ns));
+            rest_ns -= ns;
+        }
+        row.push_back(time.cell(rest_ns));
+        table.add_row(std::move(row));
+    }
     return table;
 }
 

@@ -16,6 +16,10 @@ std::optional<Table> step_table(const PhaseReport& phase, bool verbose);
 /// Where the wall of a phase goes: steady steps, first batches, warm-up, the rest.
 std::optional<Table> phase_time_table(const PhaseReport& phase);
 
+/// What each pass waited for, in s; the causes that take most, and the rest. Nothing
+/// where there is one pass only.
+std::optional<Table> pass_wait_table(const PhaseReport& phase);
+
 /// The begin of each pass: making the workers, and the wait for the first batch.
 /// Nothing where that takes under 5 % of the time, unless `verbose`.
 std::optional<Table> epoch_start_table(const PhaseReport& phase, bool verbose);

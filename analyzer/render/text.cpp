@@ -127,4 +127,21 @@ std::size_t display_width(std::string_view text) {
     return width;
 }
 
+std::string wrapped(const std::string& text, std::size_t width) {
+    std::string lines;
+    std::string line;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t space = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, space - at);
+        if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+            lines += line + "\n";
+            line.clear();
+        }
+        line += line.empty() ? word : " " + word;
+        at = space + 1;
+    }
+    return lines + line + "\n";
+}
+
 }  // namespace metatrain_timing::analyzer

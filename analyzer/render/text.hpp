@@ -21,6 +21,9 @@ TextStyle detect_text_style();
 /// UTF-8 become \xff. Line breaks are escaped too, so the result is one line.
 std::string printable(std::string_view text, bool utf8 = true);
 
+/// `text` in lines of at most `width` columns, broken at spaces; ends with '\n'.
+std::string wrapped(const std::string& text, std::size_t width);
+
 /// Columns that `printable()` text takes; characters of double width count two where
 /// the locale knows them.
 std::size_t display_width(std::string_view text);

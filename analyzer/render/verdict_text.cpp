@@ -1,14 +1,17 @@
 #include "analyzer/render/verdict_text.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "analyzer/render/units.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
 
-constexpr double kExplained = 0.01;      // share of waiting that is accounted for
-constexpr double kBetweenCounts = 0.05;  // share of all time worth a sentence
+constexpr double kExplained = 0.01;  // share of waiting that is accounted for
 
 class Sentences {
   public:
@@ -26,7 +29,7 @@ class Sentences {
         if (verdict_.workers_unrecorded) {
             text += " What its workers did is not on record.";
         }
-        return text + crowd();
+        return text + crowd() + line() + queue() + ranks();
     }
 
   private:
@@ -47,7 +50,7 @@ class Sentences {
     }
 
     bool between_counts() const {
-        return verdict_.between_share >= kBetweenCounts &&
+        return verdict_.between_share >= kHoldsUp &&
                verdict_.pass_start_ns > 2 * verdict_.steady_wait_ns.value_or(0) &&
                phase_.steps.micro_steps > phase_.steps.epochs;
     }
@@ -78,8 +81,11 @@ class Sentences {
         }
         return fmt::format(
             " Workers are stopped and started anew for each epoch, {} of all time; "
-            "persistent_workers=True keeps them.",
-            format_share(verdict_.between_share));
+            "{} keeps them.",
+            format_share(verdict_.between_share),
+            phase_.makes_loaders_anew
+                ? "one DataLoader for all epochs with persistent_workers=True"
+                : "persistent_workers=True");
     }
 
     std::string dearest_of_body() const {
@@ -155,6 +161,55 @@ class Sentences {
             format_duration(verdict_.input->per_unit_ns));
     }
 
+    // The share of a suspect that holds the training up.
+    std::optional<double> held_up_by(Suspect suspect) const {
+        for (const Check& check : verdict_.checks) {
+            if (check.suspect == suspect && check.holds_up()) {
+                return check.share;
+            }
+        }
+        return std::nullopt;
+    }
+
+    // What no setting of the loader mends: there are not enough CPUs.
+    std::string queue() const {
+        std::string text;
+        if (const auto share = held_up_by(Suspect::training_cpu)) {
+            text += fmt::format(
+                " The training thread could run and had no CPU {} of the time.",
+                format_share(*share));
+        }
+        if (held_up_by(Suspect::worker_cpu)) {
+            text += fmt::format(
+                " Workers could run and had no CPU {} of their time on batches.",
+                format_share(*phase_.cpus.worker_queued_share));
+        }
+        return text;
+    }
+
+    // What the loader's order costs.
+    std::string line() const {
+        const auto share = held_up_by(Suspect::head_of_line);
+        return share ? fmt::format(
+                           " {} of the time a batch is waited for while a later "
+                           "one lies ready.",
+                           format_share(*share))
+                     : "";
+    }
+
+    std::string ranks() const {
+        const RankWaits& waits = phase_.rank_waits;
+        if (!waits.straggler) {
+            return "";
+        }
+        return fmt::format(
+            " Other ranks wait up to {} per step in `backward` for rank "
+            "{}, {}.",
+            format_duration(waits.cost_ns), *waits.straggler,
+            waits.stage == "loader" ? "which waits longer for its data"
+                                    : "whose own stages take longer");
+    }
+
     std::string crowd() const {
         if (!verdict_.crowded_workers) {
             return "";
@@ -204,11 +259,36 @@ class Sentences {
     const Verdict& verdict_;
 };
 
+std::string_view name_of(Suspect suspect) {
+    switch (suspect) {
+        case Suspect::epoch_starts:
+            return "starts of epochs";
+        case Suspect::head_of_line:
+            return "batches that lie ready out of order";
+        case Suspect::training_cpu:
+            return "the training thread's wait for a CPU";
+        case Suspect::worker_cpu:
+            return "the workers' wait for a CPU";
+        case Suspect::ranks:
+            return "one slow rank";
+    }
+    return "";
+}
+
 }  // namespace
 
 std::string verdict_text(const Report& report) {
     if (report.phases.empty()) {
         return "Unknown: there is no loop over a loader on record.";
+    }
+    if (report.phases.front().name == kBackground) {
+        return fmt::format(
+            "Unknown: the loop over {} runs in a thread that does not train, so that "
+            "its "
+            "waits are not the training's. What the training thread waits for is not "
+            "on "
+            "record; with timed(\"...\") around it, it would be.",
+            report.phases.front().loader);
     }
     const StepSeries& steps = report.phases.front().steps;
     if (report.verdict.bound_by == BoundBy::unknown) {
@@ -216,6 +296,28 @@ std::string verdict_text(const Report& report) {
                            steps.partial_steps);
     }
     return Sentences(report).all();
+}
+
+std::string checks_text(const Report& report) {
+    std::vector<std::string_view> none;
+    std::vector<std::string_view> unknown;
+    for (const Check& check : report.verdict.checks) {
+        if (!check.share) {
+            unknown.push_back(name_of(check.suspect));
+        } else if (!check.holds_up()) {
+            none.push_back(name_of(check.suspect));
+        }
+    }
+    std::string text;
+    if (!none.empty()) {
+        text = fmt::format("Not the reason, each under {:.0f} %: {}.", 100 * kHoldsUp,
+                           fmt::join(none, ", "));
+    }
+    if (!unknown.empty()) {
+        text += fmt::format("{}Not on record: {}.", text.empty() ? "" : " ",
+                            fmt::join(unknown, ", "));
+    }
+    return text;
 }
 
 std::string no_steps_message(const Report& report, const std::string& path) {

@@ -16,10 +16,12 @@ struct Summary {
 
 /// Quantile `q` (0 to 1) by linear interpolation between order statistics: type 7 of
 /// Hyndman & Fan (1996), the default of numpy and R. Nothing for no values. O(n);
-/// `values` is reordered.
-std::optional<double> quantile(std::vector<std::int64_t>& values, double q);
+/// `values`, of std::int64_t or std::uint32_t, is reordered.
+template <typename Value>
+std::optional<double> quantile(std::vector<Value>& values, double q);
 
 /// Nothing for no values; `values` is reordered.
-std::optional<Summary> summarize(std::vector<std::int64_t>& values);
+template <typename Value>
+std::optional<Summary> summarize(std::vector<Value>& values);
 
 }  // namespace metatrain_timing::analyzer

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
+
+#include "analyzer/stats/mean.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
 
 constexpr std::size_t kBatch = 5;
 constexpr std::size_t kShortest = 20;     // values; below, nothing is cut
+constexpr double kLeast = 0.05;           // by which a warm-up differs from the rest
 constexpr std::size_t kCanUnsettle = 10;  // batches; below, the last cut may be chance
 
 std::vector<double> batch_medians(std::span<const std::int64_t> series) {
@@ -22,6 +26,14 @@ std::vector<double> batch_medians(std::span<const std::int64_t> series) {
         medians.push_back(static_cast<double>(batch[kBatch / 2]));
     }
     return medians;
+}
+
+bool differs(std::span<const double> warm_up, std::span<const double> rest) {
+    if (warm_up.empty()) {
+        return false;
+    }
+    const double steady = mean_of(rest);
+    return std::abs(mean_of(warm_up) - steady) >= kLeast * steady;
 }
 
 }  // namespace
@@ -50,6 +62,9 @@ SteadyState find_steady_state(std::span<const std::int64_t> series) {
             best = d;
             best_value = value;
         }
+    }
+    if (!differs(std::span(z).subspan(0, best), std::span(z).subspan(best))) {
+        return {};
     }
     if (best == last_cut && z.size() >= kCanUnsettle) {
         return {0, false};

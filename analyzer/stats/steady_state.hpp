@@ -17,7 +17,10 @@ struct SteadyState {
 /// at most half of them. z is the median of its batch, where White takes the mean, so
 /// that a lone spike is no warm-up. A minimum at the last allowed cut of a long series
 /// means that it never settled. Series under 20 values are too short to tell: nothing
-/// is cut.
+/// is cut. Nor is what differs from the rest by less than 5 % on average: clocks that
+/// change their speed by some percent for a while are no warm-up, and to cut what is
+/// slow leaves runs that look faster than they are and more certain (false verdicts of
+/// a diff: 3.0 % instead of 1.1 %).
 ///
 /// Source: White, Simulation 69 (1997) 323; Franklin & White, WSC 2008. O(n).
 SteadyState find_steady_state(std::span<const std::int64_t> series);

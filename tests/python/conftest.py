@@ -1,13 +1,10 @@
 """Fixtures of the Python tests: programs that are run and recorded."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # for tests.python.support
 
 from tests.python.support.recording import Outcome, run_recorded
 

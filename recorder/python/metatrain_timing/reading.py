@@ -2,11 +2,16 @@
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 from . import _native
 
 AnalyzerError = _native.AnalyzerError
+
+
+def _values(given: object) -> Iterable[object]:
+    return given if isinstance(given, Iterable) else (given,)
 
 
 class Run:
@@ -45,6 +50,47 @@ class Run:
         answer = self._analyze("sql", query=query)
         columns = answer["columns"]
         return [dict(zip(columns, row, strict=True)) for row in answer["rows"]]
+
+    def whatif(
+        self,
+        *,
+        num_workers: int | Iterable[int] = (),
+        prefetch_factor: int | Iterable[int] = (),
+        in_order: bool | Iterable[bool] = (),
+        persistent_workers: bool | Iterable[bool] = (),
+        pin_memory: bool | Iterable[bool] = (),
+        scale: Mapping[str, float] | None = None,
+    ) -> dict[str, Any]:
+        """
+        Predict the step time with other settings of the DataLoader.
+
+        Every combination of the values given, one or several of each, is predicted;
+        what is not given stays as it was recorded.
+
+        :param num_workers: numbers of workers to try.
+        :param prefetch_factor: prefetch factors to try.
+        :param in_order: whether batches keep their order.
+        :param persistent_workers: whether workers live on between passes.
+        :param pin_memory: whether batches are copied to page-locked memory.
+        :param scale: stages made cheaper or dearer: which part of what they took they
+            would take, as ``{"collate": 0.5}``.
+        :return: as `mt-analyze whatif --format json` prints it.
+        :raises AnalyzerError: when there is nothing to read or to predict.
+        """
+        lists: dict[str, object] = {
+            "num-workers": num_workers,
+            "prefetch-factor": prefetch_factor,
+            "in-order": in_order,
+            "persistent-workers": persistent_workers,
+            "pin-memory": pin_memory,
+        }
+        options = {
+            name: ",".join(str(value).lower() for value in _values(given))
+            for name, given in lists.items()
+        }
+        options["scale"] = "\n".join(f"{k}={v}" for k, v in (scale or {}).items())
+        answer: dict[str, Any] = self._analyze("whatif", **options)
+        return answer
 
     def runs(self) -> list[dict[str, Any]]:
         """

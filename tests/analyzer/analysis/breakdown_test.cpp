@@ -74,7 +74,7 @@ Run in_process_run() {
 
 TEST(Breakdown, WallIsWaitsAndBodiesAndTheRest) {
     const auto run = in_process_run();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const Breakdown& time = report.phases.at(0).time;
     EXPECT_EQ(time.wall_ns, 110 * kMs);
@@ -90,7 +90,7 @@ TEST(Breakdown, WallIsWaitsAndBodiesAndTheRest) {
 
 TEST(Breakdown, EveryRowIsTheSumOfItsPartsAndTheRest) {
     const auto run = in_process_run();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const std::vector<StageRow>& rows = report.phases.at(0).time.main;
     expect_closed(rows);
@@ -105,7 +105,7 @@ TEST(Breakdown, EveryRowIsTheSumOfItsPartsAndTheRest) {
 
 TEST(Breakdown, SharesAreOfTheWallAndAddUpToOneAtTheTop) {
     const auto run = in_process_run();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     double sum = 0;
     for (const StageRow& candidate : report.phases.at(0).time.main) {
@@ -118,7 +118,7 @@ TEST(Breakdown, SharesAreOfTheWallAndAddUpToOneAtTheTop) {
 
 TEST(Breakdown, StatisticsAreOfCalls) {
     const auto run = in_process_run();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const StageRow& forward = row(report.phases.at(0).time.main, "forward", "step");
     EXPECT_EQ(forward.calls, 2);
@@ -143,7 +143,7 @@ TEST(Breakdown, ALoopNestedInABodyIsOneRowOfItAndATableOfItsOwn) {
     builder.add(builder.main(), "forward", 46, 58, {valid, 0, 0});
     builder.add(builder.main(), "loader_end", 60, 62, {valid, -1, 0});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const std::vector<StageRow>& outer = report.phases.at(0).time.main;
     expect_closed(outer);
@@ -176,7 +176,7 @@ Run run_with_a_worker() {
 
 TEST(Breakdown, RowsOfWorkersCloseTheirLives) {
     const auto run = run_with_a_worker();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const Breakdown& time = report.phases.at(0).time;
     EXPECT_EQ(time.worker_life_ns, 100 * kMs);
@@ -191,7 +191,7 @@ TEST(Breakdown, RowsOfWorkersCloseTheirLives) {
 
 TEST(Breakdown, TheSenderThreadIsBesideTheLifeOfItsWorker) {
     const auto run = run_with_a_worker();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(total_ms(report.phases.at(0).time.worker_sender, "send"), 8);
     EXPECT_EQ(row(report.phases.at(0).time.worker_sender, "send").where, Where::worker);
@@ -199,7 +199,7 @@ TEST(Breakdown, TheSenderThreadIsBesideTheLifeOfItsWorker) {
 
 TEST(Breakdown, CpuTimeStandsBesideTheLengthItWasMeasuredFor) {
     const auto run = run_with_a_worker();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const StageRow& collate = row(report.phases.at(0).time.worker, "collate", "fetch");
     EXPECT_EQ(collate.cpu_ns, 6 * kMs);
@@ -209,7 +209,7 @@ TEST(Breakdown, CpuTimeStandsBesideTheLengthItWasMeasuredFor) {
 
 TEST(Breakdown, WorkersOfARowTellOneLifeInParts) {
     const auto run = run_with_a_worker();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const auto& workers = report.phases.at(0).workers;
     ASSERT_EQ(workers.size(), 1U);
@@ -236,7 +236,7 @@ TEST(Breakdown, APersistentWorkerSharesItsLifeAmongThePassesItServes) {
     builder.add(builder.main(), "loader", 45, 91, {second, 0, 1});
     builder.add(builder.main(), "step", 91, 99, {second, 0, 1});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.phases.at(0).name, "train");
     EXPECT_EQ(report.phases.at(0).time.worker_life_ns, 30 * kMs);
@@ -256,7 +256,7 @@ TEST(Breakdown, AnotherThreadOfTheTrainingProcessHasRowsOfItsOwn) {
     builder.add(builder.main(), "pin", 3, 7, {pass, 0}, "pt_data_pin");
     builder.add(builder.main(), "log", 3, 8, {pass, 0}, "logger");
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const Breakdown& time = report.phases.at(0).time;
     EXPECT_EQ(total_ms(time.pin, "pin"), 4);
@@ -275,7 +275,7 @@ TEST(Breakdown, ThreadsThatServeNoLoopAreListedByTheirName) {
     builder.add(builder.main(), "unzip", 4, 8, {}, "prefetcher");
     builder.add(builder.main(), "download", 12, 15, {}, "prefetcher");
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_EQ(report.other_threads.size(), 1U);
     const OtherThread& other = report.other_threads.front();
@@ -300,7 +300,7 @@ TEST(Breakdown, WhatNeverEndedClosesOverItsParts) {
     for (Interval& interval : run.processes.front().tracks.at(1).intervals) {
         interval.depth = 1;  // in something that was still open when recording ended
     }
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     const std::vector<StageRow>& rows = report.phases.at(0).time.thread;
     expect_closed(rows);

@@ -56,7 +56,7 @@ TEST(Loops, WaitsOfZippedLoadersShareATurn) {
     ASSERT_THAT(passes, SizeIs(1));
     EXPECT_THAT(passes[0].iterators, ElementsAre(a, b));
     ASSERT_THAT(passes[0].turns, SizeIs(2));
-    EXPECT_THAT(passes[0].turns[0].waits, SizeIs(2));
+    EXPECT_THAT(passes[0].waits_of(passes[0].turns[0]), SizeIs(2));
     EXPECT_EQ(passes[0].turns[0].wait_ns, 14 * kMs);
     EXPECT_EQ(passes[0].turns[0].body_ns, 85 * kMs);
 }

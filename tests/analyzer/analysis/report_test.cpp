@@ -45,7 +45,7 @@ TEST(Report, HasOnePhaseForEachPhaseAndLoaderTrainingFirst) {
     at = add_turns(builder, builder.iterator(train, "train"), at, 3);
     add_turns(builder, builder.iterator(valid, "export"), at, 1);
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(names_of(report), ElementsAre("train/a", "export/b", "evaluation/b",
                                               "before-training/a"));
@@ -63,7 +63,8 @@ TEST(Report, JudgesTheTrainingLoopThatTookLongest) {
               builder.iterator(builder.loader(builder.main(), "b", 0), "train"), at, 9);
     const auto run = builder.build();
 
-    EXPECT_THAT(names_of(make_report(run)), ElementsAre("train/b", "train/a"));
+    EXPECT_THAT(names_of(make_report(Findings(run))),
+                ElementsAre("train/b", "train/a"));
 }
 
 TEST(Report, NamesZippedLoadersTogether) {
@@ -74,7 +75,7 @@ TEST(Report, NamesZippedLoadersTogether) {
     builder.add(builder.main(), "loader", 10, 15, {b, 0, 0});
     builder.add(builder.main(), "step", 15, 30, {a, 0, 0});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(names_of(report), ElementsAre("train/z + a"));
     EXPECT_EQ(report.phases[0].time.loader_ns, 15 * kMs);
@@ -94,7 +95,7 @@ TEST(Report, TellsWorkersOfZippedLoadersApart) {
     builder.add(builder.worker(a_loader, 0, 0, 30), "fetch", 0, 9, {a, 0});
     builder.add(builder.worker(b_loader, 0, 0, 30), "fetch", 0, 14, {b, 0});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_THAT(report.phases[0].workers, SizeIs(2));
     EXPECT_EQ(report.phases[0].workers[0].loader, a_loader);
@@ -112,7 +113,7 @@ TEST(Report, KeepsPassesThatNobodyWaitedForApart) {
     builder.add(worker, "fetch", 20, 35, {unused, 0});
     builder.add(worker, "fetch", 35, 50, {unused, 1});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(names_of(report), ElementsAre("train/data"));
     EXPECT_THAT(report.phases[0].workers, IsEmpty());
@@ -129,7 +130,7 @@ TEST(Report, SumsRanksUpAndCountsStepsOnce) {
         add_turns(builder, builder.iterator(loader, "train"), 0, 4, rank);
     }
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(names_of(report), ElementsAre("train/data"));
     EXPECT_EQ(report.rank_count, 2);
@@ -154,7 +155,7 @@ TEST(Report, RatesAreTotalsOverTotalsAndAddUpOverRanks) {
         builder.count(builder.main(rank), "structures", 42, 8, {pass, 1, 1});
     }
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_THAT(report.phases[0].counters, SizeIs(1));
     EXPECT_EQ(report.phases[0].counters[0].name, "structures");
@@ -175,7 +176,7 @@ TEST(Report, ShowsWhatTheBeginOfEachEpochCost) {
         at += 1030;
     }
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_THAT(report.phases[0].epoch_starts, SizeIs(3));
     for (std::size_t epoch = 0; epoch < 3; ++epoch) {
@@ -201,7 +202,7 @@ TEST(Report, RunTimeClosesTheLifeOfTheTrainingProcess) {
     builder.add(builder.main(), "save", 210, 240);
     builder.run().processes.front().ended_ns = 250 * kMs;
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     std::vector<std::pair<std::string, std::int64_t>> rows;
     for (const RunTimeRow& row : report.run_time.rows) {
@@ -222,7 +223,7 @@ TEST(Report, AnIntervalAroundLoopsIsShownWithoutThem) {
     builder.add(builder.main(), "loader", 10, 20, {pass, 0, 0});
     builder.add(builder.main(), "step", 20, 70, {pass, 0, 0});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_THAT(report.run_time.rows, SizeIs(3));
     EXPECT_EQ(report.run_time.rows[0].total_ns, 60 * kMs);
@@ -244,7 +245,7 @@ TEST(Report, PutsLivesThatEndedAlikeTogether) {
     builder.add_open(killed, "collate", 25, {pass, 3});
     auto run = builder.build();
     run.processes[static_cast<std::size_t>(killed)].tracks[0].open[1].depth = 1;
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_THAT(report.processes, SizeIs(3));
     EXPECT_EQ(report.processes[1].lives, 2);
@@ -261,7 +262,7 @@ TEST(Report, WarnsOfEachStoredProblemOnce) {
     builder.run().processes.front().health = {{"disk_full", "the disk was full"},
                                               {"disk_full", "the disk was full"}};
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     ASSERT_THAT(report.warnings, SizeIs(1));
     EXPECT_EQ(report.warnings[0].code, "disk_full");
@@ -271,15 +272,43 @@ TEST(Report, OfARunWithoutLoopsHasNoPhases) {
     ModelBuilder builder;
     builder.add(builder.main(), "export", 0, 10);
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(report.phases, IsEmpty());
     EXPECT_EQ(report.verdict.bound_by, BoundBy::unknown);
 }
 
+// A thread fetches ahead into a queue; the main thread trains from that.
+TEST(Report, KnowsALoopThatOnlyFeedsTheTraining) {
+    ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 0), "evaluation");
+    for (int turn = 0; turn < 10; ++turn) {
+        const double at = 100 * turn;
+        const test::At where{pass, turn, -1};
+        builder.add(builder.main(), "loader", at, at + 90, where, "prefetcher");
+        builder.add(builder.main(), "step", at + 90, at + 100, where, "prefetcher");
+        builder.add(builder.main(), "backward", at + 10, at + 50);
+        builder.add(builder.main(), "optimizer", at + 50, at + 60);
+    }
+    const auto run = builder.build();
+    Report report = make_report(Findings(run));
+    EXPECT_THAT(names_of(report), ElementsAre("background/data"));
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::unknown);
+
+    // A loop of the training thread is what the report is about, be it shorter.
+    const auto own =
+        builder.iterator(builder.loader(builder.main(), "own", 0), "train");
+    add_turns(builder, own, 5000, 3);
+    const auto both = builder.build();
+    report = make_report(Findings(both));
+    EXPECT_THAT(names_of(report), ElementsAre("train/own", "background/data"));
+    EXPECT_EQ(report.verdict.bound_by, BoundBy::mixed);
+}
+
 TEST(Report, OfAnEmptyRunIsEmpty) {
     const auto run = ModelBuilder().build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(report.phases, IsEmpty());
     EXPECT_EQ(report.rank_count, 0);

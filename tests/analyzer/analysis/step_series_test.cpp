@@ -26,7 +26,7 @@ double add_turn(ModelBuilder& run, std::int32_t pass, double at, int batch, int 
 
 StepSeries steps_of(ModelBuilder& builder) {
     const auto run = builder.build();
-    return make_report(run).phases.at(0).steps;
+    return make_report(Findings(run)).phases.at(0).steps;
 }
 
 TEST(StepSeries, CountsOptimizerStepsAndTheirTurnsApart) {

@@ -271,8 +271,8 @@ void expect_same_sums(const Report& some, const Report& all) {
 TEST(Summed, SumsAndCountsAreThoseOfTheWholeRun) {
     const auto whole = Training().build();
     const auto part = summed(whole, keeps_one_in_four);
-    const Report all = make_report(whole);
-    const Report some = make_report(part);
+    const Report all = make_report(Findings(whole));
+    const Report some = make_report(Findings(part));
 
     ASSERT_THAT(all.phases, SizeIs(3));
     EXPECT_EQ(all.phases[0].steps.steps, 192);
@@ -285,11 +285,11 @@ TEST(Summed, SumsAndCountsAreThoseOfTheWholeRun) {
 
 TEST(Summed, StepsOfSeveralTurnsAreCountedByTheirOptimizerCalls) {
     const auto whole = Training(4).build();
-    const Report all = make_report(whole);
+    const Report all = make_report(Findings(whole));
     const auto part = summed(whole, [](std::int32_t iterator, std::int32_t batch) {
         return (iterator + (batch + 1) / 6) % 3 == 0;  // cuts steps apart
     });
-    const Report some = make_report(part);
+    const Report some = make_report(Findings(part));
 
     EXPECT_EQ(all.phases[0].steps.steps, 48);
     expect_same_sums(some, all);
@@ -301,9 +301,9 @@ TEST(Summed, StepsOfSeveralTurnsAreCountedByTheirOptimizerCalls) {
 
 TEST(Summed, APassOfWhichNothingIsOnRecordIsStillOne) {
     const auto whole = Training().build();
-    const Report all = make_report(whole);
+    const Report all = make_report(Findings(whole));
     const auto part = summed(whole, keeps_nothing);
-    const Report some = make_report(part);
+    const Report some = make_report(Findings(part));
 
     expect_same_sums(some, all);
     EXPECT_EQ(some.phases[0].steps.steady_steps, 0);
@@ -314,9 +314,9 @@ TEST(Summed, APassOfWhichNothingIsOnRecordIsStillOne) {
 
 TEST(Summed, CausesOfWaitsAreEstimatedWithinTheirErrors) {
     const auto whole = Training().build();
-    const Report all = make_report(whole);
+    const Report all = make_report(Findings(whole));
     const auto part = summed(whole, keeps_one_in_four);
-    const Report some = make_report(part);
+    const Report some = make_report(Findings(part));
 
     std::map<std::string, double> exact;
     for (const WaitCause& cause : all.phases[0].wait_causes) {
@@ -340,9 +340,9 @@ TEST(Summed, CausesOfWaitsAreEstimatedWithinTheirErrors) {
 
 TEST(Summed, TheVerdictIsThatOfTheWholeRun) {
     const auto whole = Training().build();
-    const Report all = make_report(whole);
+    const Report all = make_report(Findings(whole));
     const auto part = summed(whole, keeps_one_in_four);
-    const Report some = make_report(part);
+    const Report some = make_report(Findings(part));
 
     EXPECT_EQ(some.verdict.bound_by, all.verdict.bound_by);
     EXPECT_EQ(some.verdict.stage, all.verdict.stage);
@@ -366,7 +366,7 @@ TEST(Summed, TheMeanStepIsThatOfAllSteps) {
     }
     const auto part = summed(
         builder.build(), [](std::int32_t, std::int32_t batch) { return batch < 4; });
-    const Report report = make_report(part);
+    const Report report = make_report(Findings(part));
     const StepSeries& steps = report.phases[0].steps;
 
     EXPECT_EQ(steps.steps, 8);
@@ -388,7 +388,7 @@ TEST(Summed, ADroppedEndOfATurnIsNoPartialTurn) {
     total.stage = body.stage;
     test::summing::add(total, body, -1);
     track.totals = {total};
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.phases[0].steps.steps, 3);
     EXPECT_EQ(report.phases[0].steps.partial_steps, 0);
@@ -410,9 +410,9 @@ TEST(Summed, ABodyWhoseWaitIsOnlySummedBelongsToItsLoop) {
     move_to_sums(9, 0);  // loader of the tenth
     move_to_sums(8, 2);  // forward of the third
     move_to_sums(7, 1);
-    const Report some = make_report(part);
+    const Report some = make_report(Findings(part));
 
-    expect_same_sums(some, make_report(whole));
+    expect_same_sums(some, make_report(Findings(whole)));
     EXPECT_EQ(some.phases[0].steps.steps, 30);
     EXPECT_EQ(some.phases[0].steps.partial_steps, 0);
     EXPECT_DOUBLE_EQ(some.phases[0].steps.step->median_ns, 9.0 * kMs);
@@ -422,7 +422,7 @@ TEST(Summed, ABodyWhoseWaitIsOnlySummedBelongsToItsLoop) {
 TEST(Summed, AStageNamedStepInABodyIsNoBody) {
     const auto whole = turns(6, "step");
     const auto part = summed(whole, keeps_nothing);
-    expect_same_sums(make_report(part), make_report(whole));
+    expect_same_sums(make_report(Findings(part)), make_report(Findings(whole)));
 }
 
 TEST(Summed, ASummedStageAroundLoopsIsShownWithoutThem) {
@@ -443,8 +443,8 @@ TEST(Summed, ASummedStageAroundLoopsIsShownWithoutThem) {
     builder.run().processes[0].started_ns = 0;
     const auto whole = builder.build();
     const auto part = summed(whole, keeps_nothing);
-    const Report some = make_report(part);
-    expect_same_sums(some, make_report(whole));
+    const Report some = make_report(Findings(part));
+    expect_same_sums(some, make_report(Findings(whole)));
     EXPECT_EQ(some.run_time.rows[1].what, "epoch");
     EXPECT_EQ(some.run_time.rows[1].total_ns, 20 * kMs);
 }
@@ -466,8 +466,8 @@ TEST(Summed, ZippedLoadersStayOneLoop) {
     for (const int kept : {0, 2}) {
         const auto part = summed(
             whole, [kept](std::int32_t, std::int32_t batch) { return batch < kept; });
-        const Report some = make_report(part);
-        expect_same_sums(some, make_report(whole));
+        const Report some = make_report(Findings(part));
+        expect_same_sums(some, make_report(Findings(whole)));
         EXPECT_EQ(some.phases[0].loader, "left + right");
         EXPECT_EQ(some.phases[0].steps.steps, 6);
     }

@@ -48,7 +48,7 @@ struct InProcess {
 TEST(Verdict, GoesByTheShareOfWaits) {
     const auto bound_by = [](double wait_ms) {
         const auto run = InProcess{wait_ms, 0, 100 - wait_ms}.build();
-        return make_report(run).verdict.bound_by;
+        return make_report(Findings(run)).verdict.bound_by;
     };
     EXPECT_EQ(bound_by(9), BoundBy::compute);
     EXPECT_EQ(bound_by(10), BoundBy::mixed);
@@ -58,7 +58,7 @@ TEST(Verdict, GoesByTheShareOfWaits) {
 
 TEST(Verdict, NamesGetitemOfTheDatasetThatIsWaitedFor) {
     const auto run = InProcess{760, 1, 30}.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
     EXPECT_EQ(report.verdict.stage, "dataset");
@@ -71,7 +71,7 @@ TEST(Verdict, NamesGetitemOfTheDatasetThatIsWaitedFor) {
 
 TEST(Verdict, NamesTheDearestStageOfAComputeBoundStep) {
     const auto run = InProcess{1, 1, 98}.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
     EXPECT_EQ(report.verdict.stage, "forward");
@@ -113,7 +113,7 @@ Run with_worker(double fetch_ms, double body_ms, double cpu_ms = -1) {
 
 TEST(Verdict, NeverLetsHiddenWorkLookFree) {
     const auto run = with_worker(40, 50);
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
     EXPECT_THAT(verdict_text(report),
@@ -123,7 +123,7 @@ TEST(Verdict, NeverLetsHiddenWorkLookFree) {
 
 TEST(Verdict, NamesTheStageOfTheWorkersThatIsWaitedFor) {
     const auto run = with_worker(80, 40);
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
     EXPECT_EQ(report.verdict.stage, "collate");
@@ -135,7 +135,7 @@ TEST(Verdict, NamesTheStageOfTheWorkersThatIsWaitedFor) {
 
 TEST(Verdict, CountsWorkersAgainstTheCpusGranted) {
     const auto run = with_worker(80, 40, 20);
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.crowded_workers, 8);
     EXPECT_THAT(
@@ -146,7 +146,7 @@ TEST(Verdict, CountsWorkersAgainstTheCpusGranted) {
 
 TEST(Verdict, DoesNotTakeSleepForCrowding) {
     const auto run = with_worker(80, 40, 1);
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_THAT(verdict_text(report), testing::EndsWith(" 8 workers on 2 CPUs."));
 }
@@ -155,7 +155,7 @@ TEST(Verdict, SaysSoWhereTheFilesOfWorkersAreMissing) {
     auto run = with_worker(80, 40);
     std::erase_if(run.processes,
                   [](const Process& process) { return process.role == Role::worker; });
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
     EXPECT_EQ(verdict_text(report),
@@ -167,7 +167,7 @@ TEST(Verdict, SaysSoWhereTheFilesOfWorkersAreMissing) {
 TEST(Verdict, SaysNothingOfCpusThatSuffice) {
     auto run = with_worker(80, 40, 20);
     run.processes.front().environment = {{"cpu.granted", "8"}};
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.crowded_workers, std::nullopt);
     EXPECT_THAT(verdict_text(report), Not(HasSubstr("CPU")));
@@ -193,7 +193,7 @@ TEST(Verdict, BlamesTheStartOfWorkersForSlowFirstBatches) {
         }
     }
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.stage, "worker_start");
     EXPECT_THAT(
@@ -221,7 +221,7 @@ TEST(Verdict, LeavesTheVeryFirstStepsOut) {
         }
     }
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     // Four steady steps, and the first of the second epoch.
     EXPECT_DOUBLE_EQ(report.verdict.wait_share, (4 * 30 + 100) / (4 * 40. + 110));
@@ -246,7 +246,7 @@ TEST(Verdict, OfAnotherPhaseIsAboutThatPhase) {
         }
     }
     const auto run = builder.build();
-    Report report = make_report(run);
+    Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
     EXPECT_FALSE(focus_on(report, "warm-up"));
@@ -263,11 +263,55 @@ TEST(Verdict, IsUnknownWithoutACompleteStep) {
     builder.add(builder.main(), "loader", 0, 10, {pass, 0, 0});
     builder.add_open(builder.main(), "step", 10, {pass, 0, 0});
     const auto run = builder.build();
-    const Report report = make_report(run);
+    const Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::unknown);
     EXPECT_EQ(report.verdict.stage, "");
     EXPECT_EQ(verdict_text(report), "Unknown: 0 complete steps, 1 partial.");
+}
+
+double share_of(const Verdict& verdict, Suspect suspect) {
+    for (const Check& check : verdict.checks) {
+        if (check.suspect == suspect) {
+            return check.share.value_or(-1);
+        }
+    }
+    return -2;
+}
+
+// Two workers; batch 1 takes worker 1 until 90, while batch 2 lies ready from 30 on.
+TEST(Verdict, SaysWhatElseWasLookedAt) {
+    ModelBuilder run;
+    const auto loader = run.loader(run.main(), "data", 2);
+    run.run().loaders.back().prefetch_factor = 2;
+    const auto pass = run.iterator(loader, "train");
+    const std::int32_t workers[] = {run.worker(loader, 0, 0, 100),
+                                    run.worker(loader, 1, 0, 100)};
+    run.add(workers[0], "fetch", 0, 10, {pass, 0});
+    run.add(workers[1], "fetch", 0, 90, {pass, 1});
+    run.add(workers[0], "fetch", 10, 25, {pass, 2});
+    run.add(run.main(), "loader", 0, 12, {pass, 0, 0});
+    run.add(run.main(), "receive", 11, 12, {pass, 0, 0});
+    run.add(run.main(), "step", 12, 20, {pass, 0, 0});
+    run.add(run.main(), "loader", 20, 92, {pass, 1, 1});
+    run.add(run.main(), "receive", 28, 30, {pass, 2, 1});
+    run.add(run.main(), "receive", 91, 92, {pass, 1, 1});
+    run.add(run.main(), "step", 92, 98, {pass, 1, 1});
+    run.add(run.main(), "loader", 98, 99, {pass, 2, 2});
+    run.add(run.main(), "step", 99, 100, {pass, 2, 2});
+    const auto built = run.build();
+    const Report report = make_report(Findings(built));
+
+    EXPECT_DOUBLE_EQ(share_of(report.verdict, Suspect::head_of_line), 0.62);
+    EXPECT_EQ(share_of(report.verdict, Suspect::training_cpu), -1);
+    EXPECT_EQ(share_of(report.verdict, Suspect::ranks), -2);  // there is one
+    EXPECT_THAT(verdict_text(report),
+                HasSubstr("62 % of the time a batch is waited for while a later one "
+                          "lies ready."));
+    EXPECT_THAT(checks_text(report), Not(HasSubstr("out of order")));
+    EXPECT_THAT(checks_text(report),
+                HasSubstr("Not on record: the training thread's wait for a CPU, the "
+                          "workers' wait for a CPU."));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include <map>
 #include <string>
 
@@ -13,6 +15,7 @@ namespace {
 
 using test::ModelBuilder;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -20,11 +23,9 @@ constexpr std::int64_t kMs = ModelBuilder::kMillisecond;
 
 // "cause/stage" and "cause/stage@worker" to milliseconds; rows of nothing left out.
 std::map<std::string, std::int64_t> causes_of(const Run& run) {
-    const auto passes = find_passes(run);
-    const auto groups = group_passes(run, passes);
     std::map<std::string, std::int64_t> causes;
-    const auto all = find_wait_causes(run, passes, groups);
-    for (const WaitCause& cause : all.at(0)) {
+    const auto all = find_wait_causes(Findings(run));
+    for (const WaitCause& cause : all.at(0).causes) {
         if (cause.total_ns > 0) {
             const std::string worker =
                 cause.worker ? "@" + std::to_string(*cause.worker) : "";
@@ -129,10 +130,61 @@ TEST_F(WaitForAWorker, GoesByTheOtherThreadThatReceivesAndPins) {
                                      Pair("pin/pin", 30)));
 }
 
+// The row of the loader may be missing in a damaged file.
+TEST_F(WaitForAWorker, IsToldWithoutItsLoader) {
+    in_worker("fetch", -20, 60);
+    in_sender("send", 60, 100);
+    run_.run().iterators[0].loader = -1;
+
+    EXPECT_THAT(causes(), UnorderedElementsAre(Pair("fetch/fetch@1", 60),
+                                               Pair("send/send@1", 40)));
+}
+
 TEST_F(WaitForAWorker, IsUnattributedWhereTheBatchIsNotOnRecord) {
     in_worker("fetch", -20, 60, 3);
 
     EXPECT_THAT(causes(), UnorderedElementsAre(Pair("unattributed/", 100)));
+}
+
+std::int64_t sum_of(const std::map<std::string, std::int64_t>& causes) {
+    return std::accumulate(
+        causes.begin(), causes.end(), std::int64_t{0},
+        [](std::int64_t sum, const auto& cause) { return sum + cause.second; });
+}
+
+// Records of a worker whose clock is an hour ahead explain nothing.
+TEST_F(WaitForAWorker, IsUnattributedWhereItsClockIsAhead) {
+    constexpr double kHour = 3.6e6;
+    in_worker("fetch", kHour - 20, kHour + 60);
+    in_sender("send", kHour + 62, kHour + 72);
+    run_.add(run_.main(), "receive", 80, 95, {pass_, 0, 0});
+
+    EXPECT_THAT(causes(), UnorderedElementsAre(Pair("main/receive", 15),
+                                               Pair("unattributed/", 85)));
+}
+
+TEST_F(WaitForAWorker, ClosesWhereItsClockIsBehind) {
+    constexpr double kHour = 3.6e6;
+    in_worker("fetch", -kHour - 20, -kHour + 60);
+    in_sender("send", -kHour + 62, -kHour + 72);
+    run_.add(run_.main(), "receive", 80, 95, {pass_, 0, 0});
+
+    const auto found = causes();
+    EXPECT_EQ(sum_of(found), 100);
+    EXPECT_EQ(found.at("main/receive"), 15);
+}
+
+// The worker's file ends in the middle of the fetch, the loop's in the wait for it.
+TEST_F(WaitForAWorker, OfARunThatWasCutCloses) {
+    run_.add(run_.main(), "loader", 120, 150, {pass_, 1, 1});
+    in_worker("fetch", -20, 60);
+    in_worker("dataset", 65, 90, 1);  // of a fetch that did not end
+    run_.add_open(worker_, "fetch", 62, {pass_, 1});
+
+    const auto found = causes();
+    EXPECT_EQ(sum_of(found), 130);
+    EXPECT_EQ(found.at("fetch/fetch@1"), 60);
+    EXPECT_EQ(found.at("unattributed/"), 70);
 }
 
 TEST_F(WaitForAWorker, IsCutExactly) {
@@ -143,11 +195,10 @@ TEST_F(WaitForAWorker, IsCutExactly) {
     run_.add(run_.main(), "receive", 80.1, 95.7, {pass_, 0, 0});
 
     const auto run = run_.build();
-    const auto passes = find_passes(run);
     std::int64_t sum_ns = 0;
     double sum = 0;
-    const auto all = find_wait_causes(run, passes, group_passes(run, passes));
-    for (const WaitCause& cause : all.at(0)) {
+    const auto all = find_wait_causes(Findings(run));
+    for (const WaitCause& cause : all.at(0).causes) {
         sum_ns += cause.total_ns;
         sum += cause.share;
     }
@@ -174,6 +225,33 @@ TEST(WaitCauses, OfEachZippedLoaderAreItsOwnWorkers) {
         UnorderedElementsAre(Pair("fetch/fetch@0", 60), Pair("fetch/collate@0", 30)));
 }
 
+TEST(WaitCauses, AreKnownOfEachEpochAndRank) {
+    ModelBuilder run;
+    const auto loader = run.loader(run.main(), "data", 1);
+    const auto worker = run.worker(loader, 0, 0, 1000);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+        const auto pass = run.iterator(loader, "train");
+        const double at = 500 * epoch;
+        run.add(run.main(), "loader", at, at + 100, {pass, 0, epoch});
+        run.add(run.main(), "put_index", at, at + 10, {pass, 1, epoch});
+        run.add(run.main(), "step", at + 100, at + 200, {pass, 0, epoch});
+        const double fetched = at + (epoch == 0 ? 100 : 60);
+        run.add(worker, "fetch", at, fetched, {pass, 0});
+    }
+    const auto passes = find_wait_causes(Findings(run.build())).at(0).passes;
+
+    ASSERT_EQ(passes.size(), 2U);
+    EXPECT_EQ(passes[0].epoch, 0);
+    EXPECT_THAT(passes[0].causes,
+                ElementsAre(Pair("fetch", 90 * kMs), Pair("main", 10 * kMs)));
+    EXPECT_EQ(passes[1].epoch, 1);
+    EXPECT_EQ(passes[1].total_ns, 100 * kMs);
+    EXPECT_THAT(passes[1].causes,
+                ElementsAre(Pair("fetch", 50 * kMs), Pair("main", 10 * kMs),
+                            Pair("unattributed", 40 * kMs)));
+    EXPECT_EQ(passes[1].summed_ns, 0);
+}
+
 TEST(WaitCauses, UnattributedClosesTheTableEvenWhenItIsNothing) {
     ModelBuilder builder;
     const auto pass =
@@ -182,9 +260,8 @@ TEST(WaitCauses, UnattributedClosesTheTableEvenWhenItIsNothing) {
     builder.add(builder.main(), "fetch", 0, 10, {pass, 0, 0});
     builder.add(builder.main(), "step", 10, 20, {pass, 0, 0});
     const auto run = builder.build();
-    const auto passes = find_passes(run);
 
-    const auto causes = find_wait_causes(run, passes, group_passes(run, passes)).at(0);
+    const auto causes = find_wait_causes(Findings(run)).at(0).causes;
 
     ASSERT_EQ(causes.size(), 2U);
     EXPECT_EQ(causes[1].cause, "unattributed");

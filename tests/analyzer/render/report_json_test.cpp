@@ -12,7 +12,7 @@ namespace {
 
 Json scene_json() {
     const auto run = test::TrainingScene().build();
-    return report_json(make_report(run));
+    return report_json(make_report(Findings(run)));
 }
 
 Json stage(const Json& phase, const char* name, const Json& parent, const char* where) {
@@ -71,6 +71,15 @@ TEST(ReportJson, TablesClose) {
         EXPECT_NEAR(life_s, phase["worker_life_s"].get<double>(), 1e-9);
         EXPECT_NEAR(sum(phase["wait_causes"], "total_s"),
                     phase["exposed_wait_s"].get<double>(), 1e-9);
+        EXPECT_NEAR(sum(phase["pass_waits"], "wait_s"),
+                    phase["exposed_wait_s"].get<double>(), 1e-9);
+        for (const Json& pass : phase["pass_waits"]) {
+            double causes_s = pass["summed_s"].get<double>();
+            for (const Json& cause_s : pass["causes"]) {
+                causes_s += cause_s.get<double>();
+            }
+            EXPECT_NEAR(causes_s, pass["wait_s"].get<double>(), 1e-9);
+        }
         for (const Json& worker : phase["workers"]) {
             EXPECT_NEAR(worker["life_s"].get<double>(),
                         worker["busy_s"].get<double>() +
@@ -98,7 +107,7 @@ TEST(ReportJson, UnknownIsNull) {
     builder.add(builder.main(), "loader", 0, 0, {pass, 0, 0});
     builder.add_open(builder.main(), "step", 0, {pass, 0, 0});
     const auto run = builder.build();
-    const Json report = report_json(make_report(run));
+    const Json report = report_json(make_report(Findings(run)));
 
     EXPECT_TRUE(report["phases"][0]["step_s"]["mean"].is_null());
     EXPECT_TRUE(report["phases"][0]["steady_from_step"].is_null());
@@ -110,7 +119,7 @@ TEST(ReportJson, UnknownIsNull) {
 
 TEST(ReportJson, ShowsOnePhaseOnDemand) {
     const auto run = test::TrainingScene().build();
-    const Json report = report_json(make_report(run), "evaluation");
+    const Json report = report_json(make_report(Findings(run)), "evaluation");
     ASSERT_EQ(report["phases"].size(), 1U);
     EXPECT_EQ(report["phases"][0]["name"], "evaluation");
 }
@@ -122,7 +131,7 @@ TEST(ReportJson, IsTextEvenWhereNamesAreNotUtf8) {
     builder.add(builder.main(), "loader", 0, 10, {pass, 0, 0});
     builder.add(builder.main(), "step", 10, 20, {pass, 0, 0});
     const auto run = builder.build();
-    EXPECT_THAT(to_text(report_json(make_report(run))),
+    EXPECT_THAT(to_text(report_json(make_report(Findings(run)))),
                 testing::HasSubstr("bad\xef\xbf\xbd"));
 }
 

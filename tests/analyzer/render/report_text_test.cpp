@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 std::string scene_text(const ReportView& view = {}, TextStyle style = {}) {
     const auto run = TrainingScene().build();
-    return report_text(make_report(run), style, view);
+    return report_text(make_report(Findings(run)), style, view);
 }
 
 // The first line with `label` at its begin (after spaces), its spaces run together.
@@ -51,6 +51,14 @@ TEST(ReportText, BeginsWithTheRunAndTheVerdict) {
         HasSubstr("  host  1 rank\nmtt train options.yaml\n\nPartly input-bound: 14 % "
                   "of the time after warm-up is waiting for data: 8.00 ms\nof a 100 ms "
                   "step, and 370 ms from one epoch to the next."));
+}
+
+TEST(ReportText, ShowsTheWaitsOfEachEpochWhenAskedFor) {
+    EXPECT_EQ(section_of(scene_text(), "WAITS BY EPOCH"), "");
+    const std::string table = section_of(scene_text({"", true}), "WAITS BY EPOCH");
+    EXPECT_EQ(line_of(table, "epoch"),
+              "epoch waits, ms ready fetch worker_start main worker_idle rest");
+    EXPECT_EQ(line_of(table, "0 "), "0 492.0 187.0 150.0 100.0 25.0 20.0 10.0");
 }
 
 TEST(ReportText, ShowsWhereASteadyStepGoes) {
@@ -128,7 +136,7 @@ TEST(ReportText, ShowsWhatOtherThreadsDo) {
     }
     const auto run = builder.build();
 
-    const std::string text = report_text(make_report(run), {}, {});
+    const std::string text = report_text(make_report(Findings(run)), {}, {});
 
     EXPECT_EQ(line_of(section_of(text, "BESIDE THE LOOP"), "pin"),
               "pin pin 4.00 4.00 4.00");
@@ -163,7 +171,7 @@ TEST(ReportText, SaysSoWhereThereIsNoCompleteStep) {
     builder.add_open(builder.main(), "forward", 11, {pass, 0, 0});
     const auto run = builder.build();
 
-    const std::string text = report_text(make_report(run), {}, {});
+    const std::string text = report_text(make_report(Findings(run)), {}, {});
 
     EXPECT_THAT(text, HasSubstr("0 complete steps, 1 partial"));
     EXPECT_THAT(text, Not(HasSubstr("nan")));
@@ -173,7 +181,7 @@ TEST(ReportText, SaysSoWhereThereIsNoCompleteStep) {
 TEST(ReportText, OfARunBeyondItsSizeLimitIsOfAllStepsAndSaysWhatIsNot) {
     const auto run = test::summed(TrainingScene().build(),
                                   [](int, int batch) { return batch < 10; });
-    const std::string text = report_text(make_report(run), {}, {});
+    const std::string text = report_text(make_report(Findings(run)), {}, {});
     const std::string steps = section_of(text, "WHERE A TRAINING STEP GOES");
     EXPECT_THAT(steps, HasSubstr("50 complete steps, 2 epochs; shown: all, median and "
                                  "p95 of the 18 on record"));
@@ -201,18 +209,20 @@ TEST(ReportText, EscapesNamesFromFiles) {
     const auto run = builder.build();
 
     for (const bool verbose : {false, true}) {
-        const std::string text = report_text(make_report(run), {}, {"", verbose});
+        const std::string text =
+            report_text(make_report(Findings(run)), {}, {"", verbose});
         EXPECT_THAT(text, Not(HasSubstr("\x1b")));
         EXPECT_THAT(text, Not(HasSubstr("\r")));
         EXPECT_THAT(text, HasSubstr("wipe\\x1b[2J\\n"));
     }
-    EXPECT_THAT(report_markdown(make_report(run), {}), Not(HasSubstr("\x1b")));
-    EXPECT_THAT(report_csv(make_report(run), {}), Not(HasSubstr("\x1b")));
+    EXPECT_THAT(report_markdown(make_report(Findings(run)), {}),
+                Not(HasSubstr("\x1b")));
+    EXPECT_THAT(report_csv(make_report(Findings(run)), {}), Not(HasSubstr("\x1b")));
 }
 
 TEST(ReportCsv, HasOneRowForEachStageOfEveryPhase) {
     const auto run = TrainingScene().build();
-    const std::string csv = report_csv(make_report(run), {});
+    const std::string csv = report_csv(make_report(Findings(run)), {});
     EXPECT_THAT(csv, StartsWith("phase,loader,where,stage,parent,calls,total_s,mean_s,"
                                 "median_s,p95_s,share\n"));
     EXPECT_THAT(csv,
@@ -223,7 +233,7 @@ TEST(ReportCsv, HasOneRowForEachStageOfEveryPhase) {
 
 TEST(ReportMarkdown, HasTheVerdictAndTheTables) {
     const auto run = TrainingScene().build();
-    const std::string text = report_markdown(make_report(run), {});
+    const std::string text = report_markdown(make_report(Findings(run)), {});
     EXPECT_THAT(text, StartsWith("**Partly input-bound: 14 % of the time"));
     EXPECT_THAT(text, HasSubstr("\n### Where a step goes\n\n|  | ms/step | share |"));
     EXPECT_THAT(text, HasSubstr("| one step | 100.0 | 100 % | 100.0 | 100.0 |"));

@@ -1,29 +1,19 @@
 """What `mt-analyze report --format json` prints is what its JSON Schema promises."""
 
 import json
-import os
-import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.support.json_schema import objects
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "analyzer" / "schemas" / "report.json"
 MS = 1_000_000
 
 jsonschema = pytest.importorskip("jsonschema")
-
-
-@pytest.fixture
-def program() -> str:
-    """The program, of MT_ANALYZE or of PATH."""
-    found = os.environ.get("MT_ANALYZE") or shutil.which("mt-analyze")
-    if found is None:
-        pytest.skip("mt-analyze is not installed")
-    return found
 
 
 def write_run(path: Path, *, with_steps: bool) -> None:
@@ -90,22 +80,6 @@ def report(program: str, path: Path) -> "subprocess.CompletedProcess[str]":
         text=True,
         check=False,
     )
-
-
-def objects(schema: Any) -> list[dict[str, Any]]:
-    """
-    All schemas of objects in a schema, itself included.
-
-    :param schema: any part of a schema.
-    :return: those that name properties.
-    """
-    found: list[dict[str, Any]] = []
-    if isinstance(schema, dict):
-        if "properties" in schema:
-            found.append(schema)
-        for part in schema.values():
-            found += objects(part)
-    return found
 
 
 def test_schema_is_a_schema_and_every_key_is_required() -> None:
