@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from metatrain_timing import Run
 from tests.python.support.recording import WORKLOADS, Outcome
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
@@ -54,3 +55,21 @@ def test_a_rank_that_dies_makes_a_second_attempt(record: Record) -> None:
     # The rank that died had done four steps; steps are counted anew, not on.
     died = [row.step for row in recording.of("step", run=first, rank=1)]
     assert died == list(range(4))
+
+
+@pytest.mark.parametrize("slow", ["loader", "forward", "backward", "none"])
+def test_the_rank_that_others_wait_for_is_named_or_none(
+    record: Record, slow: str
+) -> None:
+    outcome = record(*TORCHRUN, WORKLOADS / "stragglers.py", slow)
+    report = Run(outcome.database).report()
+    waits = report["phases"][0]["rank_waits"]
+    assert [rank["rank"] for rank in waits["ranks"]] == [0, 1]
+    if slow in ("loader", "forward"):
+        assert waits["straggler"] == 1
+        assert waits["stage"] == ("loader" if slow == "loader" else None)
+        assert waits["ranks"][0]["waits_for_others_s"] >= 0.01
+        assert "for rank 1" in report["verdict"]["text"]
+    else:
+        assert waits["straggler"] is None
+        assert "for rank" not in report["verdict"]["text"]
