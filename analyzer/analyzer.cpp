@@ -2,9 +2,11 @@
 
 #include "analyzer/analysis/report.hpp"
 #include "analyzer/analysis/whatif.hpp"
+#include "analyzer/diff_files.hpp"
 #include "analyzer/error.hpp"
 #include "analyzer/load/list_runs.hpp"
 #include "analyzer/load/query.hpp"
+#include "analyzer/render/diff_json.hpp"
 #include "analyzer/render/query_report.hpp"
 #include "analyzer/render/report_json.hpp"
 #include "analyzer/render/runs_report.hpp"
@@ -44,6 +46,12 @@ std::string run_json(const std::string& command, const std::string& path,
         }
         return to_text(whatif_json(run, *answer));
     }
+    if (command == "diff") {
+        auto own = options;
+        own.try_emplace("before", path);
+        const DiffAnswer answer = diff_files(read_diff_question(own));
+        return to_text(diff_json(answer.diff, answer.gate));
+    }
     if (command == "runs") {
         return to_text(runs_json(list_runs(path)));
     }
@@ -52,7 +60,7 @@ std::string run_json(const std::string& command, const std::string& path,
             run_query(path, option(options, "run"), option(options, "query"))));
     }
     throw Error(
-        command + ": no such command; there are report, runs, sql and whatif",
+        command + ": no such command; there are diff, report, runs, sql and whatif",
         ErrorCode::usage);
 }
 

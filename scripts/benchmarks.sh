@@ -2,12 +2,16 @@
 # Measures what recording costs, beside other tools, all in one run on this machine, and
 # prints tables in Markdown; docs/benchmarks.md says what they mean.
 #
-# usage: scripts/benchmarks.sh [--long] [hot|python|drain|training|faults|all]...
+# usage: scripts/benchmarks.sh [--long] [hot|python|drain|training|faults|report|whatif|diff|all]...
 #   hot        C++: an interval beside its floor and LTTng-UST; instruction counts
 #   python     a `timed` block beside nvtx, VizTracer, torch, OpenTelemetry, plain Python
 #   drain      rows a second into SQLite; what the drain thread takes of a core
 #   training   steps of a training with recording off, on, and under traceml-ai
 #   faults     steps of a training whose disk is full, breaks, is slow or hangs
+#   report     mt-analyze on 12 million intervals, beside pandas and DuckDB
+#   whatif     predictions of mt-analyze whatif beside runs with those settings
+#   diff       how often mt-analyze diff is right: on made-up pairs of runs, 20 of each
+#              kind, with --long 1,000 (two hours), and on real runs
 #   all        all of these (the default; took 23 minutes on two busy cores)
 #   --long     more and longer rounds: some times as long
 #
@@ -25,14 +29,14 @@ long=()
 sections=()
 for argument in "$@"; do
     case $argument in
-        hot | python | drain | training | faults) sections+=("$argument") ;;
-        all) sections=(hot python drain training faults) ;;
+        hot | python | drain | training | faults | report | whatif | diff) sections+=("$argument") ;;
+        all) sections=(hot python drain training faults report whatif diff) ;;
         --long) long=(--long) ;;
         --help | -h) print_usage && exit ;;
         *) die "unknown argument '$argument'; try --help" ;;
     esac
 done
-[ ${#sections[@]} -gt 0 ] || sections=(hot python drain training faults)
+[ ${#sections[@]} -gt 0 ] || sections=(hot python drain training faults report whatif diff)
 
 # bench NAME: runs one of benchmarks/python.
 bench() { "$python" "benchmarks/python/$1_bench.py" "${long[@]}"; }
@@ -44,6 +48,14 @@ run_section() {
         drain) bench drain ;;
         training) bench step ;;
         faults) bench fault ;;
+        report) bench report ;;
+        whatif) bench whatif ;;
+        diff)
+            local pairs=20
+            [ ${#long[@]} -eq 0 ] || pairs=1000
+            "$python" -m benchmarks.calibration --pairs "$pairs"
+            "$python" -m benchmarks.calibration.real_runs
+            ;;
     esac
 }
 

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <clocale>
 #include <csignal>
 #include <exception>
@@ -10,8 +11,11 @@
 #include <metatrain_timing/version.hpp>
 #include <new>
 #include <string>
+#include <vector>
 
+#include "analyzer/cli/diff.hpp"
 #include "analyzer/cli/merge.hpp"
+#include "analyzer/cli/noise.hpp"
 #include "analyzer/cli/report.hpp"
 #include "analyzer/cli/runs.hpp"
 #include "analyzer/cli/shell.hpp"
@@ -27,6 +31,8 @@ constexpr const char* kExamples =
     "  mt-analyze report run.db                    where a training step goes\n"
     "  mt-analyze report run.db@2 --format json    the second run, for programs\n"
     "  mt-analyze whatif run.db --num-workers 0,2,4   what other settings would give\n"
+    "  mt-analyze diff before.db after.db          is it faster, and because of what\n"
+    "  mt-analyze noise a.db b.db c.db             what runs differ by by themselves\n"
     "  mt-analyze runs run.db                      the runs in the file\n"
     "  mt-analyze sql run.db 'SELECT * FROM v_stage_summary'\n"
     "  mt-analyze merge run.db -o all.db           one file to carry home\n"
@@ -34,7 +40,7 @@ constexpr const char* kExamples =
     "Reads what trainings record with METATRAIN_TIMING_DB=run.db; changes nothing, "
     "but\n"
     "for saving the last records of processes that were killed.\n"
-    "Exit codes: 0 done, 1 error, 2 usage.\n";
+    "Exit codes: 0 done, 1 error, 2 usage, 3 a gate failed, 4 a gate is undecided.\n";
 
 // Help that begins with examples: they tell most of what a reader wants to know.
 class HelpFormatter : public CLI::Formatter {
@@ -60,11 +66,19 @@ int run_commands(int argc, char** argv, Shell& shell) {
     app.require_subcommand(1);
     add_report_command(app, shell);
     add_whatif_command(app, shell);
+    add_diff_command(app, shell);
+    add_noise_command(app, shell);
     add_runs_command(app, shell);
     add_merge_command(app, shell);
     add_sql_command(app, shell);
+    std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+    if (!arguments.empty() && arguments.front() == "diff") {
+        std::replace(arguments.begin(), arguments.end(), std::string("--"),
+                     std::string(kBetweenSides));
+    }
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     try {
-        app.parse(argc, argv);
+        app.parse(std::move(arguments));
     } catch (const CLI::Success& request) {
         return app.exit(request, shell.out, shell.err);  // --help, --version
     } catch (const CLI::ParseError& error) {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .api import count, flush, health, phase
-    from .reading import AnalyzerError, Run
+    from .reading import AnalyzerError, Run, diff
     from .timing import (
         COLLATE_STAGES,
         ENABLED,
@@ -48,6 +48,7 @@ _MODULE_OF = {
     "TRANSFORM_PREFIX": "timing",
     "count": "api",
     "count_systems": "timing",
+    "diff": "reading",
     "enable": "timing",
     "flush": "api",
     "health": "api",
@@ -69,6 +70,7 @@ __all__ = [
     "Run",
     "count",
     "count_systems",
+    "diff",
     "enable",
     "flush",
     "health",

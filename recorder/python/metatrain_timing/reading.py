@@ -105,3 +105,47 @@ class Run:
     def _analyze(self, command: str, **options: str) -> Any:
         text = _native.analyze(self._path, command, {**self._options, **options})
         return json.loads(text)
+
+
+def diff(
+    before: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
+    after: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
+    *,
+    phase: str = "",
+    min_effect: float | str = "",
+    run_noise: float | str = "",
+    strict: bool = False,
+    force: bool = False,
+) -> dict[str, Any]:
+    """
+    Compare runs: whether the second side is faster, and because of which stage.
+
+    :param before: a run file or a folder, with ``@RUN`` for one run of several; or
+        several of these, runs in which nothing was changed.
+    :param after: the same of the other side.
+    :param phase: what to compare. Default: the training.
+    :param min_effect: the least difference that matters, as a part of the step time.
+    :param run_noise: standard deviation of runs in which nothing was changed, as a part
+        of the step time.
+    :param strict: say "regressed" only where `min_effect` is surely exceeded.
+    :param force: judge runs of different work too.
+    :return: as `mt-analyze diff --format json` prints it.
+    :raises AnalyzerError: when there is nothing to read or to compare.
+    """
+
+    def paths(side: Any) -> list[str]:
+        one = isinstance(side, (str, os.PathLike))
+        return [os.fspath(path) for path in ([side] if one else side)]
+
+    options = {
+        "before": "\n".join(paths(before)),
+        "after": "\n".join(paths(after)),
+        "phase": phase,
+        "min-effect": str(min_effect),
+        "run-noise": str(run_noise),
+        "strict": str(strict).lower(),
+        "force": str(force).lower(),
+    }
+    text = _native.analyze("", "diff", options)
+    answer: dict[str, Any] = json.loads(text)
+    return answer

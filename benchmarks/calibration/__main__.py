@@ -1,0 +1,5 @@
+import sys
+
+from benchmarks.calibration.calibrate import main
+
+sys.exit(main())
