@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from metatrain_timing import AnalyzerError, Run
+from tests.python.support.again import holds
 from tests.python.support.oracle import Config, Lengths, work_out
 from tests.python.support.recording import Outcome
 from tests.python.support.stamps import Loop, read_stamps
@@ -25,29 +27,32 @@ def record_loop(
     record: Callable[..., Outcome], folder: Path, config: Config
 ) -> tuple[Path, Loop]:
     """The database of a loop, and its own stamps."""
-    file = folder / "configs.json"
+    file = Path(tempfile.mkdtemp(dir=folder)) / "configs.json"
     file.write_text(json.dumps([config.as_json()]))
     database = record("oracle.py", file).database
     (loop,) = read_stamps(file.with_suffix(".stamps"))
     return Path(database), loop
 
 
+Recorded = tuple[Path, Loop]
+
+
 @pytest.fixture(scope="module")
-def recorded(
+def recorded_again(
     record_once: Callable[..., Outcome], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Loop]:
-    return record_loop(record_once, tmp_path_factory.mktemp("whatif"), RECORDED)
+) -> Callable[[], Recorded]:
+    folder = tmp_path_factory.mktemp("whatif")
+    return lambda: record_loop(record_once, folder, RECORDED)
 
 
 @pytest.fixture(scope="module")
-def database(recorded: tuple[Path, Loop]) -> Path:
+def recorded(recorded_again: Callable[[], Recorded]) -> Recorded:
+    return recorded_again()
+
+
+@pytest.fixture(scope="module")
+def database(recorded: Recorded) -> Path:
     return recorded[0]
-
-
-@pytest.fixture(scope="module")
-def lengths(recorded: tuple[Path, Loop]) -> Lengths:
-    """What was slept, as a sleeper wakes late."""
-    return recorded[1].lengths()
 
 
 def ask(database: Path, *options: str) -> dict[str, Any]:
@@ -62,7 +67,14 @@ def mean_step_s(config: Config, lengths: Lengths) -> float:
     return sum(turns) / len(turns) / 1000
 
 
-def test_other_settings_take_what_they_would(database: Path, lengths: Lengths) -> None:
+def test_other_settings_take_what_they_would(
+    recorded: Recorded, recorded_again: Callable[[], Recorded]
+) -> None:
+    holds(check_other_settings, recorded_again, recorded)
+
+
+def check_other_settings(recorded: Recorded) -> None:
+    database, lengths = recorded[0], recorded[1].lengths()  # sleepers wake late
     answer = ask(
         database,
         "--num-workers=0,1,2,4",
@@ -87,7 +99,14 @@ def test_other_settings_take_what_they_would(database: Path, lengths: Lengths) -
         assert 0 <= prediction["wait_s"] <= prediction["step_s"]
 
 
-def test_a_stage_that_is_hidden_saves_nothing(database: Path, lengths: Lengths) -> None:
+def test_a_stage_that_is_hidden_saves_nothing(
+    recorded: Recorded, recorded_again: Callable[[], Recorded]
+) -> None:
+    holds(check_hidden_stage, recorded_again, recorded)
+
+
+def check_hidden_stage(recorded: Recorded) -> None:
+    database, lengths = recorded[0], recorded[1].lengths()
     faster = {key: ms / 2 if key[0] == "join" else ms for key, ms in lengths.items()}
     for workers in (0, 1, 4):
         (prediction,) = ask(
@@ -178,7 +197,14 @@ def test_stages_rank_by_what_they_would_save_whatever_the_step_takes(
     part_saved: float,
 ) -> None:
     config = Config(workers=1, steps=40, step_ms=step_ms)
-    database, loop = record_loop(record_once, tmp_path, config)
+    holds(
+        lambda recorded: check_ranks(config, part_saved, recorded),
+        lambda: record_loop(record_once, tmp_path, config),
+    )
+
+
+def check_ranks(config: Config, part_saved: float, recorded: Recorded) -> None:
+    database, loop = recorded
     report = Run(database).report()
     advice = report["advice"]
     assert advice["problem"] is None
