@@ -75,17 +75,6 @@ const Metric& find_metric(const std::string& name, const Diff& diff) {
     return *named.front();
 }
 
-void add(GateOutcome& outcome, const std::string& rule, GateResult result) {
-    outcome.rule += (outcome.rule.empty() ? "" : ",") + rule;
-    if (result == GateResult::passed) {
-        return;
-    }
-    outcome.broken.push_back(rule);
-    if (outcome.result != GateResult::failed) {
-        outcome.result = result;
-    }
-}
-
 // Those that surely take time.
 std::string new_stages(const Diff& diff) {
     std::string names;
@@ -153,11 +142,11 @@ GateOutcome check_all(const std::vector<std::string>& fail_on, const std::string
     for (const std::string& failure : fail_on) {
         const GateResult result = check_verdict(failure, diff);
         const bool has_names = failure == "new-stage" && result == GateResult::failed;
-        add(outcome, has_names ? failure + ": " + new_stages(diff) : failure, result);
+        outcome.add(has_names ? failure + ": " + new_stages(diff) : failure, result);
     }
     if (!rules.empty()) {
         for (const GateRule& rule : parse_gate(rules)) {
-            add(outcome, rule.text, check(rule, diff));
+            outcome.add(rule.text, check(rule, diff));
         }
     }
     return outcome;

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/analysis/diff.hpp"
+#include "analyzer/analysis/gate_outcome.hpp"
 
 namespace metatrain_timing::analyzer {
 
@@ -16,15 +15,6 @@ struct GateRule {
     std::string metric;  // "step" or the name of a stage
     double limit = 0;    // of the difference: a part, or nanoseconds
     bool is_relative = true;
-};
-
-enum class GateResult : std::uint8_t { passed, failed, undecided };
-
-/// What became of all gates that were asked for.
-struct GateOutcome {
-    std::string rule;  // all of them, as given; empty: none was asked for
-    GateResult result = GateResult::passed;
-    std::vector<std::string> broken;  // rules that failed or could not be decided
 };
 
 /// `METRIC:LIMIT[,METRIC:LIMIT...]`, a limit as "2%", "+1ms", "300us" or "0.5s".

@@ -1,5 +1,7 @@
 #include "analyzer/analysis/metric.hpp"
 
+#include "analyzer/model/stage_path.hpp"
+
 namespace metatrain_timing::analyzer {
 
 std::string_view to_string(Change change) {
@@ -23,11 +25,7 @@ std::string_view to_string(Change change) {
 }
 
 std::string Metric::stage() const {
-    std::string joined;
-    for (const std::string& part : path) {
-        joined += (joined.empty() ? "" : "/") + part;
-    }
-    return joined;
+    return path_name(path);
 }
 
 }  // namespace metatrain_timing::analyzer

@@ -74,11 +74,7 @@ void show(Arguments& arguments, Shell& shell) {
     const DiffAnswer answer = diff_files(arguments.question);
     shell.warn(answer.diff.warnings);
     print(arguments, answer, shell);
-    if (answer.gate.result == GateResult::failed) {
-        shell.exit_code = static_cast<int>(ErrorCode::gate_failed);
-    } else if (answer.gate.result == GateResult::undecided) {
-        shell.exit_code = static_cast<int>(ErrorCode::gate_undecided);
-    }
+    shell.end_with(answer.gate);
 }
 
 void add_options(CLI::App& command, Arguments& arguments) {

@@ -4,6 +4,8 @@
 #include <ostream>
 #include <string>
 
+#include "analyzer/error.hpp"
+
 namespace metatrain_timing::analyzer {
 namespace {
 
@@ -28,6 +30,14 @@ std::string_view name_of(Format format) {
 void Shell::warn(const std::vector<Warning>& warnings) const {
     for (const Warning& warning : warnings) {
         err << "mt-analyze: warning: " << printable(warning.text, style.utf8) << '\n';
+    }
+}
+
+void Shell::end_with(const GateOutcome& gate) {
+    if (gate.result == GateResult::failed) {
+        exit_code = static_cast<int>(ErrorCode::gate_failed);
+    } else if (gate.result == GateResult::undecided) {
+        exit_code = static_cast<int>(ErrorCode::gate_undecided);
     }
 }
 

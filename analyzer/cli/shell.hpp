@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/analysis/gate_outcome.hpp"
 #include "analyzer/model/run.hpp"
 #include "analyzer/render/text.hpp"
 
@@ -20,6 +21,9 @@ struct Shell {
 
     /// `mt-analyze: warning: ...`, one line each.
     void warn(const std::vector<Warning>& warnings) const;
+
+    /// Ends with the exit code of a gate that did not pass.
+    void end_with(const GateOutcome& gate);
 };
 
 /// The arguments of every command that reads a run.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "analyzer/error.hpp"
+#include "analyzer/load/environment.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -18,11 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kNoiseSchema = "mt.noise_file/1";
-
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
 
 LearnedNoise entry_of(const json& one) {
     LearnedNoise entry;
@@ -50,18 +45,8 @@ json to_json(const std::vector<LearnedNoise>& entries) {
 }  // namespace
 
 std::string noise_path() {
-    if (const std::string named = variable("METATRAIN_TIMING_NOISE"); !named.empty()) {
-        return named;
-    }
-    std::string folder = variable("XDG_STATE_HOME");
-    if (folder.empty()) {
-        const std::string home = variable("HOME");
-        if (home.empty()) {
-            return "";
-        }
-        folder = home + "/.local/state";
-    }
-    return folder + "/metatrain-timing/noise.json";
+    return user_file("METATRAIN_TIMING_NOISE", "XDG_STATE_HOME", ".local/state",
+                     "noise.json");
 }
 
 std::vector<LearnedNoise> read_noise(const std::string& path) {

@@ -4,14 +4,11 @@
 #include <metatrain_timing/version.hpp>
 
 #include "analyzer/render/diff_text.hpp"
+#include "analyzer/render/gate_report.hpp"
 #include "analyzer/render/units.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
-
-Json in_seconds(const std::optional<double>& ns) {
-    return ns ? number(*ns / kSecond) : Json(nullptr);
-}
 
 Json interval(const std::optional<double>& low, const std::optional<double>& high,
               double unit) {
@@ -128,18 +125,6 @@ Json account_json(const Diff& diff) {
         parts[metric.name] = both(metric);
     }
     return parts;
-}
-
-Json gate_json(const GateOutcome& gate) {
-    if (gate.rule.empty()) {
-        return nullptr;
-    }
-    Json passed = nullptr;
-    if (gate.result != GateResult::undecided) {
-        passed = gate.result == GateResult::passed;
-    }
-    return {
-        {"rule", gate.rule}, {"passed", std::move(passed)}, {"broken", gate.broken}};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/render/diff_text.hpp"
+#include "analyzer/render/gate_report.hpp"
 #include "analyzer/render/units.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -213,25 +214,6 @@ std::string method_line(const Diff& diff) {
     return fmt::format("limit {:.2g} %, {:.3g} % intervals; run-to-run noise {}",
                        100 * diff.options.min_effect, 100 * diff.options.confidence,
                        source);
-}
-
-std::string gate_line(const GateOutcome& gate) {
-    if (gate.rule.empty()) {
-        return "";
-    }
-    std::string broken;
-    for (const std::string& rule : gate.broken) {
-        broken += (broken.empty() ? "" : ", ") + rule;
-    }
-    switch (gate.result) {
-        case GateResult::failed:
-            return "gate failed: " + broken;
-        case GateResult::undecided:
-            return "gate undecided: " + broken;
-        case GateResult::passed:
-            break;
-    }
-    return "gate passed: " + gate.rule;
 }
 
 }  // namespace

@@ -5,77 +5,41 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyzer/analysis/stages.hpp"
+#include "analyzer/render/leading_parts.hpp"
+#include "analyzer/render/text.hpp"
 #include "analyzer/render/units.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
-
-std::string in_capitals(std::string_view word) {
-    std::string capitals(word);
-    std::transform(capitals.begin(), capitals.end(), capitals.begin(), [](char c) {
-        return static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    });
-    return capitals;
-}
-
-std::string with_sign(double ns) {
-    return (ns < 0 ? "-" : "+") + format_duration(std::abs(ns));
-}
 
 bool changed(const Metric& metric) {
     return metric.change == Change::regressed || metric.change == Change::improved ||
            metric.change == Change::added || metric.change == Change::removed;
 }
 
-// Whether another row of the table is a part of it.
-bool has_parts(const std::vector<Metric>& metrics, const Metric& metric) {
-    return std::any_of(metrics.begin(), metrics.end(), [&](const Metric& other) {
-        return other.path.size() == metric.path.size() + 1 &&
-               std::equal(metric.path.begin(), metric.path.end(), other.path.begin());
-    });
-}
-
-std::string where(const Metric& metric) {
-    const std::string& name = metric.path.back();
-    const bool in_wait = metric.path.front() == "loader";
-    if (name == kUnattributed) {
-        const std::string outer = "`" + metric.path[metric.path.size() - 2] + "`";
-        return in_wait ? outer + " for no reason on record"
-                       : outer + " outside its stages";
+std::vector<PartChange> changes_of(const std::vector<Metric>& metrics) {
+    std::vector<PartChange> changes;
+    for (const Metric& metric : metrics) {
+        changes.push_back({metric.path, metric.difference_ns});
     }
-    return metric.path.size() > 1 && in_wait ? "waiting for `" + name + "`"
-                                             : "`" + name + "`";
+    return changes;
 }
 
 // The stages that make most of the difference, either way, greatest first.
 std::string because(const Diff& diff) {
     constexpr std::size_t kMost = 4;
-    constexpr double kMatters = 0.15;  // of the greatest
-    std::vector<const Metric*> parts;
-    for (const Metric& metric : diff.stages) {
-        if (!has_parts(diff.stages, metric) && metric.difference_ns != 0) {
-            parts.push_back(&metric);
-        }
-    }
-    std::stable_sort(parts.begin(), parts.end(), [](const Metric* a, const Metric* b) {
-        return std::abs(a->difference_ns) > std::abs(b->difference_ns);
-    });
+    constexpr double kRestMatters = 0.05;
     std::string text;
     double rest_ns = diff.step.difference_ns;
-    for (std::size_t i = 0; i < std::min(parts.size(), kMost); ++i) {
-        const double part_ns = parts[i]->difference_ns;
-        if (std::abs(part_ns) < kMatters * std::abs(parts.front()->difference_ns)) {
-            break;
-        }
-        text +=
-            (text.empty() ? "" : ", ") + where(*parts[i]) + " " + with_sign(part_ns);
-        rest_ns -= part_ns;
+    for (const PartChange& part : leading_parts(changes_of(diff.stages), kMost)) {
+        text += (text.empty() ? "" : ", ") + describe(part.path) + " " +
+                with_sign(part.difference_ns);
+        rest_ns -= part.difference_ns;
     }
     if (text.empty()) {
         return "";
     }
-    if (std::abs(rest_ns) >= kMatters / 3 * std::abs(diff.step.difference_ns)) {
+    if (std::abs(rest_ns) >= kRestMatters * std::abs(diff.step.difference_ns)) {
         text += ", others " + with_sign(rest_ns);
     }
     return "Of " + with_sign(diff.step.difference_ns) + ": " + text + ".";
@@ -93,10 +57,11 @@ const Metric* find_stage(const std::vector<Metric>& metrics, const std::string& 
 
 // "`serialize` got 9.1 ms a batch cheaper in the workers and ..."
 std::string hidden(const Diff& diff) {
+    const std::vector<PartChange> all = changes_of(diff.fetches);
     const Metric* most = nullptr;
     for (const Metric& metric : diff.fetches) {
         const bool on_both = metric.before_ns && metric.after_ns;
-        if (has_parts(diff.fetches, metric) || !changed(metric) || !on_both) {
+        if (has_parts(all, metric.path) || !changed(metric) || !on_both) {
             continue;
         }
         const Metric* exposed = find_stage(diff.stages, "loader", metric.path.back());

@@ -42,6 +42,11 @@ inline double seconds(std::int64_t ns) {
     return static_cast<double>(ns) * 1e-9;
 }
 
+/// The same, or null where it is unknown.
+inline Json in_seconds(const std::optional<double>& ns) {
+    return ns ? number(*ns * 1e-9) : Json(nullptr);
+}
+
 /// `[{"code": ..., "text": ...}]`
 inline Json warnings_json(const std::vector<Warning>& warnings) {
     Json list = Json::array();

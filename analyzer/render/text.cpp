@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -125,6 +127,14 @@ std::size_t display_width(std::string_view text) {
         text.remove_prefix(c.bytes == 0 ? 1 : c.bytes);
     }
     return width;
+}
+
+std::string in_capitals(std::string_view word) {
+    std::string capitals(word);
+    std::transform(capitals.begin(), capitals.end(), capitals.begin(), [](char c) {
+        return static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    });
+    return capitals;
 }
 
 std::string wrapped(const std::string& text, std::size_t width) {

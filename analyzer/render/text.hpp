@@ -21,6 +21,9 @@ TextStyle detect_text_style();
 /// UTF-8 become \xff. Line breaks are escaped too, so the result is one line.
 std::string printable(std::string_view text, bool utf8 = true);
 
+/// "regressed" as "REGRESSED".
+std::string in_capitals(std::string_view word);
+
 /// `text` in lines of at most `width` columns, broken at spaces; ends with '\n'.
 std::string wrapped(const std::string& text, std::size_t width);
 

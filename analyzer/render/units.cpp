@@ -80,6 +80,10 @@ std::string format_duration(double ns) {
     return fmt::format("{:.0f} ns", ns);
 }
 
+std::string with_sign(double ns) {
+    return (ns < 0 ? "-" : "+") + format_duration(std::abs(ns));
+}
+
 std::string format_share(double share) {
     const double percent = share * 100;
     if (percent != 0 && std::abs(percent) < 0.05) {

@@ -11,6 +11,9 @@ inline constexpr double kSecond = 1e9;  // in nanoseconds
 /// "38 us", "2.61 ms", "214 ms", "24.3 s", "3 min 20 s", "5 h 12 min".
 std::string format_duration(double ns);
 
+/// A difference: "+2.61 ms", "-214 ms".
+std::string with_sign(double ns);
+
 /// "72 %", "1.2 %", "<0.1 %", "0 %".
 std::string format_share(double share);
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.json_schema import check_schema
 from tests.support.made_run import MadeRun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,15 +60,11 @@ def runs(tmp_path: Path) -> list[Path]:
 def test_noise_is_learned_kept_and_found(
     tmp_path: Path, runs: list[Path], analyze: Analyze
 ) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     done = analyze("noise", *runs, "--format", "json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     answer = json.loads(done.stdout)
-    schema = json.loads(SCHEMA.read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(answer)
-    assert set(answer) == set(schema["required"])
+    check_schema(answer, SCHEMA)
     expected = statistics.stdev(log(factor) for factor in FACTORS)
     assert answer["sigma_run"] == pytest.approx(expected, rel=0.03)
     assert answer["workload"]["phase"] == "train"

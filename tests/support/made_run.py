@@ -21,6 +21,9 @@ class MadeRun:
     environment: Mapping[str, str] = field(default_factory=dict)
     counted: Mapping[str, Sequence[float]] = field(default_factory=dict)
     batch_size: int = 8
+    started_unix_ns: int = 1000
+    rank: int = 0
+    ranks: int = 1
 
     def write(self, path: Path) -> Path:
         """
@@ -84,13 +87,17 @@ class MadeRun:
 
     def _write_process(self, database: sqlite3.Connection) -> None:
         database.execute(
-            "INSERT INTO run VALUES (1, ?, 'job', 1, 1000, 't.py', '/', 'host')",
-            (self.uuid,),
+            "INSERT INTO run VALUES (1, ?, 'job', 1, ?, 't.py', '/', 'host')",
+            (self.uuid, self.started_unix_ns),
+        )
+        database.execute(
+            "INSERT INTO process (id, run_id, uuid, role, rank, world_size, pid, host,"
+            " boot_id, started_ns)"
+            " VALUES (1, 1, ?, 'main', ?, ?, ?, 'host', 'boot', 0)",
+            (f"main-{self.rank}", self.rank, self.ranks, 7 + self.rank),
         )
         database.executescript(
             """
-            INSERT INTO process (id, run_id, uuid, role, pid, host, boot_id, started_ns)
-            VALUES (1, 1, 'main-0', 'main', 7, 'host', 'boot', 0);
             INSERT INTO clock VALUES (1, 1, 0, 1000);
             INSERT INTO track (id, process_id, tid, name)
             VALUES (1, 1, 7, 'MainThread');
