@@ -27,6 +27,9 @@ std::vector<double> cut_spikes(std::span<const double> series) {
         steps.push_back(std::abs(values[i] - values[i - 1]));
     }
     const double deviation = upper_median(std::move(steps));
+    if (deviation == 0) {  // most are exactly the same: any change is one
+        return values;
+    }
     const double center = upper_median(values);
     for (double& value : values) {
         value = std::clamp(value, center - kCut * deviation, center + kCut * deviation);
@@ -92,7 +95,9 @@ double dependence(std::span<const double> values, std::span<const double> residu
     // The estimate is low by (1 + 3 rho) / n (Kendall, Biometrika 41 (1954) 403), and
     // by as much again as both levels were taken away.
     const double raw = correlation(residuals);
-    const double by_residuals = raw + 2 * (1 + 3 * std::max(raw, 0.0)) / count;
+    // And of short series it is known badly: half of its error (Bartlett) more.
+    const double by_residuals = raw + 2 * (1 + 3 * std::max(raw, 0.0)) / count +
+                                std::sqrt((1 - raw * raw) / count) / 2;
     const double by_differences = 1 + 2 * correlation(differences);
     const bool has_more = by_differences < by_residuals - kFarLess;
     return std::clamp(has_more ? by_differences : by_residuals, 0.0, 0.97);

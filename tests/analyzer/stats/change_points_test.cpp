@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -46,6 +47,14 @@ TEST(ChangePoints, OneChangeIsFoundWhereItIs) {
     EXPECT_EQ(points[0].at, 40U);
     EXPECT_NEAR(points[0].shift, 6, 0.8);
     EXPECT_LE(points[0].p, 0.01);
+}
+
+TEST(ChangePoints, ValuesWithoutNoiseChangeToo) {
+    std::vector<double> series(40, 1.0);
+    std::fill(series.begin() + 15, series.end(), 1.1);
+    const auto points = find_change_points(series, {});
+    ASSERT_EQ(points.size(), 1U);
+    EXPECT_EQ(points[0].at, 15U);
 }
 
 TEST(ChangePoints, ThereAndBackAreTwo) {
