@@ -1,12 +1,17 @@
 #include <metatrain_timing/analyzer/analyzer.hpp>
 
+#include "analyzer/analysis/history_question.hpp"
+#include "analyzer/analysis/question_text.hpp"
 #include "analyzer/analysis/report.hpp"
 #include "analyzer/analysis/whatif.hpp"
 #include "analyzer/diff_files.hpp"
 #include "analyzer/error.hpp"
+#include "analyzer/history_files.hpp"
+#include "analyzer/load/digest_store.hpp"
 #include "analyzer/load/list_runs.hpp"
 #include "analyzer/load/query.hpp"
 #include "analyzer/render/diff_json.hpp"
+#include "analyzer/render/history_json.hpp"
 #include "analyzer/render/query_report.hpp"
 #include "analyzer/render/report_json.hpp"
 #include "analyzer/render/runs_report.hpp"
@@ -14,20 +19,10 @@
 #include "analyzer/render/whatif_report.hpp"
 
 namespace metatrain_timing::analyzer {
-namespace {
-
-std::string option(const std::map<std::string, std::string>& options,
-                   const std::string& name) {
-    const auto found = options.find(name);
-    return found == options.end() ? "" : found->second;
-}
-
-}  // namespace
-
 std::string run_json(const std::string& command, const std::string& path,
                      const std::map<std::string, std::string>& options) {
     if (command == "report") {
-        const Run run = load_run(path, option(options, "run"));
+        const Run run = load_run(path, option_text(options, "run"));
         const Findings findings(run);
         Report report = make_report(findings);
         if (report.phases.empty()) {
@@ -38,7 +33,7 @@ std::string run_json(const std::string& command, const std::string& path,
     }
     if (command == "whatif") {
         const WhatIfQuestion question = read_question(options);
-        const Run run = load_run(path, option(options, "run"));
+        const Run run = load_run(path, option_text(options, "run"));
         std::string problem;
         const auto answer = ask_what_if(Findings(run), question, problem);
         if (!answer) {
@@ -52,16 +47,27 @@ std::string run_json(const std::string& command, const std::string& path,
         const DiffAnswer answer = diff_files(read_diff_question(own));
         return to_text(diff_json(answer.diff, answer.gate));
     }
+    if (command == "history") {
+        auto own = options;
+        own.try_emplace("paths", path);
+        const HistoryQuestion question = read_history_question(own);
+        const HistoryFiles files =
+            read_digests(question.paths, question.phase, digest_store_path(), {});
+        const History history = make_history(files.runs, question.options);
+        return to_text(history_json(history, check_history(question.fail_on, history),
+                                    files.files, files.warnings));
+    }
     if (command == "runs") {
         return to_text(runs_json(list_runs(path)));
     }
     if (command == "sql") {
-        return to_text(query_json(
-            run_query(path, option(options, "run"), option(options, "query"))));
+        return to_text(query_json(run_query(path, option_text(options, "run"),
+                                            option_text(options, "query"))));
     }
-    throw Error(
-        command + ": no such command; there are diff, report, runs, sql and whatif",
-        ErrorCode::usage);
+    throw Error(command +
+                    ": no such command; there are diff, history, report, runs, sql and "
+                    "whatif",
+                ErrorCode::usage);
 }
 
 }  // namespace metatrain_timing::analyzer

@@ -10,8 +10,8 @@
 #   faults     steps of a training whose disk is full, breaks, is slow or hangs
 #   report     mt-analyze on 12 million intervals, beside pandas and DuckDB
 #   whatif     predictions of mt-analyze whatif beside runs with those settings
-#   diff       how often mt-analyze diff is right: on made-up pairs of runs, 20 of each
-#              kind, with --long 1,000 (two hours), and on real runs
+#   diff       how often mt-analyze diff and history are right: on made-up pairs of runs, 20 of
+#              each kind, with --long 1,000 (two hours), on made-up series, and on real runs
 #   all        all of these (the default; took 23 minutes on two busy cores)
 #   --long     more and longer rounds: some times as long
 #
@@ -41,6 +41,14 @@ done
 # bench NAME: runs one of benchmarks/python.
 bench() { "$python" "benchmarks/python/$1_bench.py" "${long[@]}"; }
 
+# A Python that has Apache Otava, which wants another numpy than the others.
+otava_python() {
+    local folder=build/benchmarks/otava
+    [ -x "$folder/bin/python" ] || "$python" -m venv "$folder" >&2
+    "$folder/bin/python" -m pip install --quiet -r scripts/requirements-otava.txt >&2
+    printf '%s\n' "$folder/bin/python"
+}
+
 run_section() {
     case $1 in
         hot) bench hot && "$python" benchmarks/python/count_bench.py ;;
@@ -51,9 +59,11 @@ run_section() {
         report) bench report ;;
         whatif) bench whatif ;;
         diff)
-            local pairs=20
-            [ ${#long[@]} -eq 0 ] || pairs=1000
+            local otava pairs=20 series=100
+            [ ${#long[@]} -eq 0 ] || pairs=1000 series=1000
             "$python" -m benchmarks.calibration --pairs "$pairs"
+            otava=$(otava_python)
+            "$python" -m benchmarks.calibration.history --series "$series" --otava "$otava"
             "$python" -m benchmarks.calibration.real_runs
             ;;
     esac

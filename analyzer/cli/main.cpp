@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/cli/diff.hpp"
+#include "analyzer/cli/history.hpp"
 #include "analyzer/cli/merge.hpp"
 #include "analyzer/cli/noise.hpp"
 #include "analyzer/cli/report.hpp"
@@ -32,6 +33,7 @@ constexpr const char* kExamples =
     "  mt-analyze report run.db@2 --format json    the second run, for programs\n"
     "  mt-analyze whatif run.db --num-workers 0,2,4   what other settings would give\n"
     "  mt-analyze diff before.db after.db          is it faster, and because of what\n"
+    "  mt-analyze history runs/                    when did it change, over many runs\n"
     "  mt-analyze noise a.db b.db c.db             what runs differ by by themselves\n"
     "  mt-analyze runs run.db                      the runs in the file\n"
     "  mt-analyze sql run.db 'SELECT * FROM v_stage_summary'\n"
@@ -68,6 +70,7 @@ int run_commands(int argc, char** argv, Shell& shell) {
     add_whatif_command(app, shell);
     add_diff_command(app, shell);
     add_noise_command(app, shell);
+    add_history_command(app, shell);
     add_runs_command(app, shell);
     add_merge_command(app, shell);
     add_sql_command(app, shell);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "analyzer/error.hpp"
 #include "analyzer/load/file_lock.hpp"
@@ -160,6 +162,30 @@ RunSource resolve(const std::string& path, const std::string& selector) {
         throw Error(name + ": no run files in this folder");
     }
     return source;
+}
+
+std::vector<std::string> find_run_paths(const std::string& folder) {
+    std::set<std::string> paths;
+    std::vector<fs::path> folders{folder};
+    while (!folders.empty()) {
+        const fs::path current = std::move(folders.back());
+        folders.pop_back();
+        for (const fs::path& path : sorted_entries(current)) {
+            const std::string name = path.filename().string();
+            std::error_code error;
+            if (is_folder(path)) {
+                if (name.ends_with(".db.d")) {  // its run file may be gone
+                    paths.insert(path.string().substr(0, path.string().size() - 2));
+                } else if (!fs::is_symlink(path, error)) {
+                    folders.push_back(path);
+                }
+            } else if (is_file(path) && !is_companion(name) &&
+                       looks_like_run_file(path)) {
+                paths.insert(path.string());
+            }
+        }
+    }
+    return {paths.begin(), paths.end()};
 }
 
 }  // namespace metatrain_timing::analyzer

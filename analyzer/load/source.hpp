@@ -28,4 +28,9 @@ struct RunSource {
 /// given.
 RunSource resolve(const std::string& path, const std::string& selector = "");
 
+/// The paths of all run files in a folder and the folders in it, each of which
+/// `resolve()` takes: a run file stands for its own folder `X.d` too. Sorted; links to
+/// folders are not followed. Throws Error where the folder cannot be listed.
+std::vector<std::string> find_run_paths(const std::string& folder);
+
 }  // namespace metatrain_timing::analyzer

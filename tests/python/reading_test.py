@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metatrain_timing import AnalyzerError, Run
+from metatrain_timing import AnalyzerError, Run, history
 from tests.python.support.recording import Outcome
 
 Record = Callable[..., Outcome]
@@ -41,6 +41,27 @@ def test_runs_are_listed_and_picked(record: Record) -> None:
     for run in runs:
         report = Run(first.database, run=run["uuid"]).report()
         assert report["run"]["uuid"] == run["uuid"]
+
+
+def test_a_history_takes_in_the_runs_that_are_appended(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METATRAIN_TIMING_CACHE", str(tmp_path / "cache.db"))
+    first = record("plain.py")
+    record("plain.py")
+    (series,) = history(first.database)["series"]
+    assert len(series["runs"]) == 2
+    assert series["newest"]["verdict"] == "unknown"
+    record("plain.py")
+    (longer,) = history([first.database])["series"]
+    for before, after in zip(series["runs"], longer["runs"], strict=False):
+        assert (before["uuid"], before["value"]) == (after["uuid"], after["value"])
+    assert [run["path"].rpartition("@")[2] for run in longer["runs"]] == ["1", "2", "3"]
+    assert (tmp_path / "cache.db").is_file()
+    with pytest.raises(AnalyzerError, match="give files or folders"):
+        history([])
+    with pytest.raises(AnalyzerError, match="no such metric"):
+        history(first.database, metric="nothing")
 
 
 def test_reading_changes_no_file(outcome: Outcome) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .api import count, flush, health, phase
-    from .reading import AnalyzerError, Run, diff
+    from .reading import AnalyzerError, Run, diff, history
     from .timing import (
         COLLATE_STAGES,
         ENABLED,
@@ -52,6 +52,7 @@ _MODULE_OF = {
     "enable": "timing",
     "flush": "api",
     "health": "api",
+    "history": "reading",
     "phase": "api",
     "report": "timing",
     "reset": "timing",
@@ -74,6 +75,7 @@ __all__ = [
     "enable",
     "flush",
     "health",
+    "history",
     "phase",
     "report",
     "reset",

@@ -14,6 +14,11 @@ def _values(given: object) -> Iterable[object]:
     return given if isinstance(given, Iterable) else (given,)
 
 
+def _lines_of(paths: Any) -> str:
+    one = isinstance(paths, (str, os.PathLike))
+    return "\n".join(os.fspath(path) for path in ([paths] if one else paths))
+
+
 class Run:
     """One recorded run; files are opened read-only, and read again by every call."""
 
@@ -132,20 +137,46 @@ def diff(
     :return: as `mt-analyze diff --format json` prints it.
     :raises AnalyzerError: when there is nothing to read or to compare.
     """
-
-    def paths(side: Any) -> list[str]:
-        one = isinstance(side, (str, os.PathLike))
-        return [os.fspath(path) for path in ([side] if one else side)]
-
     options = {
-        "before": "\n".join(paths(before)),
-        "after": "\n".join(paths(after)),
+        "before": _lines_of(before),
+        "after": _lines_of(after),
         "phase": phase,
         "min-effect": str(min_effect),
         "run-noise": str(run_noise),
         "strict": str(strict).lower(),
         "force": str(force).lower(),
     }
-    text = _native.analyze("", "diff", options)
-    answer: dict[str, Any] = json.loads(text)
+    answer: dict[str, Any] = json.loads(_native.analyze("", "diff", options))
+    return answer
+
+
+def history(
+    paths: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
+    *,
+    metric: str = "step",
+    phase: str = "",
+    by: str = "",
+    min_effect: float | str = "",
+) -> dict[str, Any]:
+    """
+    Find when the step time changed over many runs, and because of which stage.
+
+    :param paths: run files, and folders of them at any depth; ``FILE@RUN`` for one of
+        several in a file.
+    :param metric: "step", "mean", "median", "p95", "p99" or a stage by its path.
+    :param phase: of which phase. Default: the training.
+    :param by: a setting, as "loader.num_workers", whose values are to be series of
+        their own.
+    :param min_effect: the least change that is told, as a part.
+    :return: as `mt-analyze history --format json` prints it.
+    :raises AnalyzerError: when there is nothing to read.
+    """
+    options = {
+        "paths": _lines_of(paths),
+        "metric": metric,
+        "phase": phase,
+        "by": by,
+        "min-effect": str(min_effect),
+    }
+    answer: dict[str, Any] = json.loads(_native.analyze("", "history", options))
     return answer

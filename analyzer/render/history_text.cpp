@@ -1,0 +1,164 @@
+#include "analyzer/render/history_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyzer/render/diff_text.hpp"
+#include "analyzer/render/leading_parts.hpp"
+#include "analyzer/render/text.hpp"
+#include "analyzer/render/units.hpp"
+
+namespace metatrain_timing::analyzer {
+namespace {
+
+std::string when(const RunDigest& run) {
+    return format_time(run.started_unix_ns);
+}
+
+std::string range_of(const std::optional<double>& low,
+                     const std::optional<double>& high) {
+    return fmt::format("{} to {}", format_duration(low.value_or(0)),
+                       format_duration(high.value_or(0)));
+}
+
+std::string newest_note(const HistorySeries& series) {
+    const NewestRun& newest = series.newest;
+    const std::string value = format_duration(series.values_ns.back());
+    switch (newest.verdict) {
+        case NewestVerdict::normal:
+            return fmt::format("newest run: normal, {} (expected {})", value,
+                               range_of(newest.low, newest.high));
+        case NewestVerdict::unknown:
+            return fmt::format(
+                "newest run: {}; its level has {} before it, too few to judge it by",
+                value, format_count(static_cast<std::int64_t>(newest.runs), "run"));
+        default:
+            return fmt::format(
+                "newest run: {}, {} (expected {}){}", to_string(newest.verdict), value,
+                range_of(newest.low, newest.high),
+                newest.again ? ", as the run before it"
+                             : "; one run alone may be chance: run it once more");
+    }
+}
+
+std::string spikes_note(const HistorySeries& series) {
+    constexpr std::size_t kMost = 5;
+    if (series.spikes.empty()) {
+        return "";
+    }
+    std::string text;
+    for (std::size_t i = 0; i < std::min(series.spikes.size(), kMost); ++i) {
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", series.spikes[i] + 1,
+                            format_duration(series.values_ns[series.spikes[i]]));
+    }
+    if (series.spikes.size() > kMost) {
+        text += ", ...";
+    }
+    return fmt::format(
+        "{} ignored: run {}",
+        format_count(static_cast<std::int64_t>(series.spikes.size()), "spike"), text);
+}
+
+std::string shifted_note(const HistorySeries& series) {
+    const auto count = std::count_if(series.runs.begin(), series.runs.end(),
+                                     [](const RunDigest* run) { return run->shifted; });
+    return count == 0 ? ""
+                      : fmt::format("{} changed their step time in the middle",
+                                    format_count(count, "run"));
+}
+
+// One sentence for each pair of blocks, whichever settings differ between them.
+std::vector<std::string> order_notes(const HistorySeries& series) {
+    std::map<std::size_t, std::string> settings;
+    std::map<std::size_t, const OrderEffect*> effects;
+    for (const SettingOrder& order : series.order_effects) {
+        std::string& text = settings[order.effect.at];
+        text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", order.key,
+                            order.effect.before, order.effect.after);
+        effects[order.effect.at] = &order.effect;
+    }
+    std::vector<std::string> notes;
+    for (const auto& [at, effect] : effects) {
+        notes.push_back(fmt::format(
+            "the order of the runs explains as much as {}: the values drift within both"
+            " blocks of runs, by {} of the {} between them; run both by turns to tell",
+            settings[at], format_change(effect->by_drift),
+            format_change(effect->difference)));
+    }
+    return notes;
+}
+
+}  // namespace
+
+std::string history_headline(const History& history) {
+    const HistorySeries& series = history.series.front();
+    const std::string& metric = history.options.metric;
+    const std::string verdict = in_capitals(to_string(series.verdict));
+    if (series.has_recent_change() && !series.newest.again) {
+        const HistoryChange& change = series.changes.back();
+        return fmt::format(
+            "{}  {} {} since run {} of {} ({}), {} -> {}", verdict, metric,
+            change.relative ? format_change(*change.relative) : "new", change.run + 1,
+            series.runs.size(), when(*series.runs[change.run]),
+            format_duration(change.before_ns), format_duration(change.after_ns));
+    }
+    const std::string newest = format_duration(series.values_ns.back());
+    if (series.newest.again) {
+        return fmt::format("{}  {} of the last two runs: {}, expected {}", verdict,
+                           metric, newest,
+                           range_of(series.newest.low, series.newest.high));
+    }
+    if (series.verdict == HistoryVerdict::same) {
+        return fmt::format(
+            "{}  {} of the newest of {}: {}, expected {}", verdict, metric,
+            format_count(static_cast<std::int64_t>(series.runs.size()), "run"), newest,
+            range_of(series.newest.low, series.newest.high));
+    }
+    return fmt::format(
+        "{}  {} of the newest of {}: {}", verdict, metric,
+        format_count(static_cast<std::int64_t>(series.runs.size()), "run"), newest);
+}
+
+std::string change_reason(const HistoryChange& change) {
+    constexpr std::size_t kMost = 3;
+    std::vector<PartChange> changes;
+    for (const StageShift& stage : change.stages) {
+        changes.push_back({stage.path, stage.difference_ns()});
+    }
+    std::string text;
+    for (const PartChange& part : leading_parts(changes, kMost)) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", describe(part.path),
+                            with_sign(part.difference_ns));
+    }
+    return text;
+}
+
+std::string changed_settings(const HistoryChange& change) {
+    std::string text;
+    for (const ChangedFact& fact : change.changed) {
+        const auto shown = [](const std::string& value) {
+            return value.empty() ? std::string("none") : value;
+        };
+        text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", fact.key,
+                            shown(fact.before), shown(fact.after));
+    }
+    return text;
+}
+
+std::vector<std::string> series_notes(const HistorySeries& series) {
+    std::vector<std::string> notes{newest_note(series), spikes_note(series)};
+    if (series.drift) {
+        notes.push_back(fmt::format("drift: {} with each run of the last level",
+                                    format_change(*series.drift)));
+    }
+    notes.push_back(shifted_note(series));
+    for (std::string& note : order_notes(series)) {
+        notes.push_back(std::move(note));
+    }
+    std::erase(notes, "");
+    return notes;
+}
+
+}  // namespace metatrain_timing::analyzer
