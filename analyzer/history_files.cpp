@@ -1,9 +1,11 @@
 #include "analyzer/history_files.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -29,19 +31,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Size and time of change of all files that a run may be in.
+// Which files a run may be in, how large they are and when they changed: a file that
+// was put in the place of another one has another inode, or at least another ctime.
 std::string stamp_of(const RunSource& source) {
     std::string stamp;
     for (const std::string& file : source.files) {
         for (const char* end : {"", "-wal", "-journal"}) {
-            std::error_code error;
-            const auto size = fs::file_size(file + end, error);
-            if (error) {
+            struct stat facts{};
+            if (stat((file + end).c_str(), &facts) != 0) {
                 continue;
             }
-            const auto changed = fs::last_write_time(file + end, error);
-            stamp += fmt::format("{}{} {} {};", fs::path(file).filename().string(), end,
-                                 size, changed.time_since_epoch().count());
+            stamp += fmt::format(
+                "{}{} {} {} {}.{} {}.{};", fs::path(file).filename().string(), end,
+                facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
+                facts.st_mtim.tv_nsec, facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec);
         }
     }
     return stamp;
@@ -95,6 +98,8 @@ class Reader {
     Reader(std::vector<FileDigests>& files, const std::string& phase,
            const std::string& store_path, const OnProgress& on_progress)
         : files_(files), phase_(phase), store_(store_path), on_progress_(on_progress) {}
+
+    bool store_works() { return store_.works(); }
 
     void read_all() {
         {
@@ -192,6 +197,15 @@ std::vector<Warning> gather_warnings(const std::vector<RunDigest>& runs) {
     return warnings;
 }
 
+// Runs are put in order by it: one of the future would stay the newest for good.
+bool is_a_time(std::int64_t unix_ns) {
+    constexpr std::int64_t kYearNs = 365LL * 86'400 * 1'000'000'000;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto now_ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    return unix_ns > kYearNs && unix_ns < now_ns + kYearNs / 365;
+}
+
 void warn_of_skipped(HistoryFiles& found) {
     constexpr std::int64_t kMost = 3;
     std::int64_t count = 0;
@@ -213,16 +227,20 @@ HistoryFiles read_digests(const std::vector<std::string>& paths,
                           const std::string& phase, const std::string& store_path,
                           const OnProgress& on_progress) {
     std::vector<FileDigests> files = find_files(paths);
-    Reader(files, phase, store_path, on_progress).read_all();
+    Reader reader(files, phase, store_path, on_progress);
+    reader.read_all();
     HistoryFiles found;
+    std::size_t without_time = 0;
     std::size_t without_steps = 0;
     for (FileDigests& file : files) {
         found.files.push_back({file.path, file.problem.empty(), file.problem});
         for (RunDigest& digest : file.digests) {
-            if (digest.steps > 0) {
-                found.runs.push_back(std::move(digest));
-            } else {
+            if (digest.steps == 0) {
                 ++without_steps;
+            } else if (!is_a_time(digest.started_unix_ns)) {
+                ++without_time;
+            } else {
+                found.runs.push_back(std::move(digest));
             }
         }
     }
@@ -238,6 +256,18 @@ HistoryFiles read_digests(const std::vector<std::string>& paths,
     }
     found.warnings = gather_warnings(found.runs);
     warn_of_skipped(found);
+    if (without_time > 0) {
+        found.warnings.push_back(
+            {"no_order", counted(static_cast<std::int64_t>(without_time), "run") +
+                             " left out: by their clocks they began before 1971 or "
+                             "after today"});
+    }
+    if (!reader.store_works()) {
+        found.warnings.push_back(
+            {"cache_unusable", store_path +
+                                   ": cannot be used to keep what was read; "
+                                   "remove it, or set METATRAIN_TIMING_CACHE"});
+    }
     if (without_steps > 0) {
         found.warnings.push_back(
             {"no_steps", counted(static_cast<std::int64_t>(without_steps), "run") +

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "analyzer/analysis/history_metric.hpp"
-#include "analyzer/analysis/run_levels.hpp"
 #include "analyzer/error.hpp"
 #include "analyzer/stats/mean.hpp"
 #include "analyzer/stats/student.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
+
+constexpr std::int64_t kCurrentNs = 30LL * 86'400 * 1'000'000'000;
 
 // Values are compared as parts of each other, where that can be.
 class Scale {
@@ -77,6 +78,7 @@ class SeriesMaker {
         }
         judge_newest_run();
         series_.spikes = found_.spikes;
+        series_.stretches = found_.stretches;
         if (series_.newest.verdict != NewestVerdict::normal) {
             std::erase(series_.spikes, parts_.size() - 1);  // told as the newest
         }
@@ -176,9 +178,9 @@ class SeriesMaker {
             within.push_back(run->within * run->within);
         }
         series_.newest =
-            judge_newest(parts_, found_, mean_of(within), least_, options_.confidence);
+            judge_newest(parts_, found_, mean_of(within), least_, options_.prediction);
         if (series_.newest.low) {
-            series_.newest.low = scale_.ns(*series_.newest.low);
+            series_.newest.low = std::max(scale_.ns(*series_.newest.low), 0.0);
             series_.newest.high = scale_.ns(*series_.newest.high);
         }
     }
@@ -282,7 +284,9 @@ History make_history(std::span<const RunDigest> runs, const HistoryOptions& opti
         HistorySeries& series = series_of[workload];
         series.workload = std::move(workload);
         series.runs.push_back(run);
-        series.values_ns.push_back(metric_ns(*run, history.options.metric).value_or(0));
+        const auto value_ns = metric_ns(*run, history.options.metric);
+        series.lacking += value_ns ? 0U : 1U;
+        series.values_ns.push_back(value_ns.value_or(0));
     }
     for (auto& [workload, series] : series_of) {
         SeriesMaker(series, history.options).make();
@@ -293,7 +297,19 @@ History make_history(std::span<const RunDigest> runs, const HistoryOptions& opti
                          return a.runs.back()->started_unix_ns >
                                 b.runs.back()->started_unix_ns;
                      });
+    const std::int64_t newest_ns = ordered.back()->started_unix_ns;
+    for (HistorySeries& series : history.series) {
+        series.current = newest_ns - series.runs.back()->started_unix_ns <= kCurrentNs;
+    }
     return history;
+}
+
+const HistorySeries& History::deciding() const {
+    const auto regressed =
+        std::find_if(series.begin(), series.end(), [](const HistorySeries& one) {
+            return one.current && one.verdict == HistoryVerdict::regressed;
+        });
+    return regressed == series.end() ? series.front() : *regressed;
 }
 
 }  // namespace metatrain_timing::analyzer

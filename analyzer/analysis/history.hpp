@@ -11,6 +11,7 @@
 
 #include "analyzer/analysis/newest_run.hpp"
 #include "analyzer/analysis/run_facts.hpp"
+#include "analyzer/analysis/run_levels.hpp"
 #include "analyzer/analysis/run_order.hpp"
 #include "analyzer/model/run.hpp"
 #include "analyzer/model/run_digest.hpp"
@@ -20,7 +21,8 @@ namespace metatrain_timing::analyzer {
 struct HistoryOptions {
     std::string metric = "step";  // see metric_ns()
     double min_effect = 0.02;     // smaller changes are not told
-    double confidence = 0.99;
+    double confidence = 0.95;     // of changes
+    double prediction = 0.99;     // of where the newest run is expected
     std::string by;  // runs with other values of this setting are a series of their own
 };
 
@@ -64,13 +66,16 @@ struct HistorySeries {
     std::map<std::string, std::string> workload;
     std::vector<const RunDigest*> runs;
     std::vector<double> values_ns;
-    std::vector<double> level_ns;     // of the level that each run belongs to
-    std::vector<std::size_t> spikes;  // runs that are far from their level, alone
+    std::vector<double> level_ns;       // of the level that each run belongs to
+    std::vector<std::size_t> spikes;    // runs that are far from their level, alone
+    std::vector<RunStretch> stretches;  // neighbours that are, together
+    std::size_t lacking = 0;            // runs without the metric, which count as 0
     std::vector<HistoryChange> changes;
     NewestRun newest;             // low and high in nanoseconds
     std::optional<double> drift;  // of the last level, relative, for each run
     std::vector<SettingOrder> order_effects;
     HistoryVerdict verdict = HistoryVerdict::inconclusive;
+    bool current = true;  // its newest run is at most 30 days older than that of all
 
     /// Whether the last change is news.
     bool has_recent_change() const {
@@ -81,6 +86,10 @@ struct HistorySeries {
 struct History {
     HistoryOptions options;
     std::vector<HistorySeries> series;  // that with the newest run first
+
+    /// What the verdict of all is about: the first current series that regressed, else
+    /// the first.
+    const HistorySeries& deciding() const;
 };
 
 /// When the step time, or another one, changed over many runs, and because of what.

@@ -8,21 +8,34 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
-GateResult check(const std::string& failure, const HistorySeries& series) {
+// Whether a series is what a gate is to fail on.
+bool fails_on(const std::string& failure, const HistorySeries& series) {
+    if (failure == "new-changepoint") {
+        return series.has_recent_change();
+    }
+    if (failure == "drift") {
+        return series.drift.value_or(0) > 0;
+    }
+    return failure == to_string(series.verdict);
+}
+
+GateResult check(const std::string& failure, const History& history) {
     if (std::find(kHistoryFailures.begin(), kHistoryFailures.end(), failure) ==
         kHistoryFailures.end()) {
         throw Error("--fail-on " + failure +
-                        ": give regressed, improved, inconclusive or new-changepoint",
+                        ": give regressed, improved, inconclusive, new-changepoint or "
+                        "drift",
                     ErrorCode::usage);
     }
-    if (failure == "new-changepoint") {
-        return series.has_recent_change() ? GateResult::failed : GateResult::passed;
+    if (failure == to_string(HistoryVerdict::inconclusive)) {
+        return fails_on(failure, history.series.front()) ? GateResult::undecided
+                                                         : GateResult::passed;
     }
-    if (failure != to_string(series.verdict)) {
-        return GateResult::passed;
-    }
-    return series.verdict == HistoryVerdict::inconclusive ? GateResult::undecided
-                                                          : GateResult::failed;
+    const bool any = std::any_of(history.series.begin(), history.series.end(),
+                                 [&](const HistorySeries& series) {
+                                     return series.current && fails_on(failure, series);
+                                 });
+    return any ? GateResult::failed : GateResult::passed;
 }
 
 }  // namespace
@@ -55,7 +68,7 @@ GateOutcome check_history(const std::vector<std::string>& fail_on,
                           const History& history) {
     GateOutcome outcome;
     for (const std::string& failure : fail_on) {
-        outcome.add(failure, check(failure, history.series.front()));
+        outcome.add(failure, check(failure, history));
     }
     return outcome;
 }

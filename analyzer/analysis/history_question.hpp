@@ -28,12 +28,13 @@ struct HistoryQuestion {
 HistoryQuestion read_history_question(
     const std::map<std::string, std::string>& options);
 
-/// What `--fail-on` takes: a verdict, or "new-changepoint", a change of level within
-/// the last five runs in either direction.
+/// What `--fail-on` takes: a verdict; "new-changepoint", a change of level within the
+/// last five runs in either direction; "drift", a last level that gets slower.
 inline constexpr std::array kHistoryFailures = {"regressed", "improved", "inconclusive",
-                                                "new-changepoint"};
+                                                "new-changepoint", "drift"};
 
-/// Of the series with the newest run. `inconclusive` is undecided, the others fail.
+/// Of all current series; `inconclusive`, which is undecided, of that with the newest
+/// run.
 ///
 /// @throws Error (usage) for what is no gate.
 GateOutcome check_history(const std::vector<std::string>& fail_on,

@@ -19,15 +19,25 @@ struct RunLevel {
     std::size_t size() const { return end - begin; }
 };
 
-/// A series of runs, cut where its level changes.
-struct RunLevels {
-    std::vector<RunLevel> levels;     // at least one, one after the other
-    std::vector<std::size_t> spikes;  // runs far from their level, alone
+/// Runs one after the other, from `begin` to before `end`.
+struct RunStretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
 };
 
-/// Changes are those of `find_change_points()` by `least` or more; a spike is six
+/// A series of runs, cut where its level changes.
+struct RunLevels {
+    std::vector<RunLevel> levels;       // at least one, one after the other
+    std::vector<std::size_t> spikes;    // runs far from their level, alone
+    std::vector<RunStretch> stretches;  // neighbours that are, together
+};
+
+/// Changes are those of `find_change_points()` by `least` or more whose levels surely
+/// differ (95 %, Welch): runs that go up and down are no new level. Far is six
 /// deviations (by the median deviation) from the median of a level of five runs or
-/// more, and twice `least`. `series` is not empty. Pure.
+/// more, and twice `least`. A spike is far without a neighbour that is so on the same
+/// side, one in five runs at most; others count in the level. `series` is not empty.
+/// Pure.
 RunLevels find_levels(std::span<const double> series, double least);
 
 /// Values of a level, without spikes.

@@ -85,9 +85,10 @@ void add_options(CLI::App& command, Arguments& arguments) {
                     "The least change that is told, 2% unless given")
         ->type_name("");
     command
-        .add_option("--fail-on", question.fail_on,
-                    "End with 3 on regressed, improved or new-changepoint, with 4 on"
-                    " inconclusive; several with a comma between them")
+        .add_option(
+            "--fail-on", question.fail_on,
+            "End with 3 on regressed, improved, new-changepoint or drift, with 4"
+            " on inconclusive; several with a comma between them")
         ->delimiter(',')
         ->type_name("");
     command.add_flag("--no-cache", arguments.no_cache,

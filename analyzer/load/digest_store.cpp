@@ -33,8 +33,8 @@ std::string digest_store_path() {
                      "history.db");
 }
 
-DigestStore::DigestStore(const std::string& path) {
-    if (path.empty()) {
+DigestStore::DigestStore(const std::string& path) : is_wanted_(!path.empty()) {
+    if (!is_wanted_) {
         return;
     }
     try {
@@ -52,6 +52,11 @@ DigestStore::DigestStore(const std::string& path) {
         }
     } catch (const Error&) {  // read-only, full, no database: do without
     }
+}
+
+bool DigestStore::works() {
+    const std::lock_guard lock(mutex_);
+    return !is_wanted_ || database_ != nullptr;
 }
 
 StoredDigests DigestStore::find(const std::string& path, const std::string& phase) {

@@ -23,18 +23,22 @@ struct StoredDigests {
 };
 
 /// Digests of runs by the file they are in, kept from one command to the next. It is a
-/// cache: where it cannot be read or written runs are read again, and nothing is said.
+/// cache: where it cannot be read or written runs are read again.
 /// Any thread may use it.
 class DigestStore {
   public:
     /// Makes the file and its folder; an empty path keeps nothing.
     explicit DigestStore(const std::string& path);
 
+    /// False: a place was given, and it cannot be used.
+    bool works();
+
     StoredDigests find(const std::string& path, const std::string& phase);
     void keep(const std::string& path, const std::string& phase,
               const StoredDigests& stored);
 
   private:
+    const bool is_wanted_;
     std::mutex mutex_;
     std::unique_ptr<Database> database_;  // nothing: unusable
 };

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "analyzer/render/diff_text.hpp"
 #include "analyzer/render/gate_report.hpp"
@@ -16,47 +14,14 @@
 namespace metatrain_timing::analyzer {
 namespace {
 
-// Facts that tell the series apart; of a single one what its model and phase are.
-std::set<std::string> naming_keys(const History& history) {
-    std::set<std::string> keys{"phase", "metatrain.architecture.name"};
-    const auto& first = history.series.front().workload;
-    for (const HistorySeries& series : history.series) {
-        for (const auto& [key, value] : series.workload) {
-            const auto other = first.find(key);
-            if (other == first.end() || other->second != value) {
-                keys.insert(key);
-            }
-        }
-        for (const auto& [key, value] : first) {
-            if (!series.workload.contains(key)) {
-                keys.insert(key);
-            }
-        }
-    }
-    return keys;
-}
-
-std::string name_of(const HistorySeries& series, const std::set<std::string>& keys) {
-    std::string name;
-    for (const std::string& key : keys) {
-        const auto found = series.workload.find(key);
-        if (found != series.workload.end()) {
-            name +=
-                fmt::format("{}{} {}", name.empty() ? "" : ", ", key, found->second);
-        }
-    }
-    return name;
-}
-
-std::string series_line(const HistorySeries& series, const std::string& metric,
-                        const std::set<std::string>& keys) {
+std::string series_line(const History& history, const HistorySeries& series) {
     const auto [least, greatest] =
         std::minmax_element(series.values_ns.begin(), series.values_ns.end());
     return fmt::format(
-        "{}: {}, {} to {}; {} {} to {}", name_of(series, keys),
+        "{}: {}, {} to {}; {} {} to {}", series_name(history, series),
         format_count(static_cast<std::int64_t>(series.runs.size()), "run"),
         format_time(series.runs.front()->started_unix_ns),
-        format_time(series.runs.back()->started_unix_ns), metric,
+        format_time(series.runs.back()->started_unix_ns), history.options.metric,
         format_duration(*least), format_duration(*greatest));
 }
 
@@ -70,7 +35,7 @@ Table changes_table(const HistorySeries& series) {
     Table table({{"since run", Align::right},
                  {"began"},
                  {"change", Align::right},
-                 {"99 %", Align::right, 1},
+                 {"95 %", Align::right, 1},
                  {"before", Align::right},
                  {"after", Align::right}});
     for (const HistoryChange& change : series.changes) {
@@ -98,12 +63,12 @@ std::vector<std::string> reason_lines(const HistorySeries& series) {
     return lines;
 }
 
-std::string series_text(const HistorySeries& series, const std::string& metric,
-                        const std::set<std::string>& keys, const TextStyle& style) {
+std::string series_text(const History& history, const HistorySeries& series,
+                        const TextStyle& style) {
     const auto shown = [&](const std::string& line) {
         return wrapped(printable(line, style.utf8), style.width);
     };
-    std::string text = shown(series_line(series, metric, keys));
+    std::string text = shown(series_line(history, series));
     text += sparkline(series.values_ns, style.width, style.utf8) + "\n";
     if (series.changes.empty()) {
         text += "no change of level\n";
@@ -126,10 +91,9 @@ std::string history_text(const History& history, const GateOutcome& gate,
     const auto shown = [&](const std::string& line) {
         return wrapped(printable(line, style.utf8), style.width);
     };
-    const std::set<std::string> keys = naming_keys(history);
     std::string text = shown(history_headline(history)) + "\n";
     for (const HistorySeries& series : history.series) {
-        text += series_text(series, history.options.metric, keys, style) + "\n";
+        text += series_text(history, series, style) + "\n";
     }
     text += shown(fmt::format(
         "limit {:.2g} %, {:.3g} % intervals, 1 in 100 series "
@@ -141,13 +105,11 @@ std::string history_text(const History& history, const GateOutcome& gate,
 }
 
 std::string history_markdown(const History& history, const GateOutcome& gate) {
-    const std::set<std::string> keys = naming_keys(history);
     std::string text = "**" + printable(history_headline(history)) + "**\n";
     const std::string gated = gate_line(gate);
     text += gated.empty() ? "" : "\n" + printable(gated) + "\n";
     for (const HistorySeries& series : history.series) {
-        text += "\n" + printable(series_line(series, history.options.metric, keys)) +
-                "\n\n";
+        text += "\n" + printable(series_line(history, series)) + "\n\n";
         if (!series.changes.empty()) {
             text += changes_table(series).markdown() + "\n";
         }

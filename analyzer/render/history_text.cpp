@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analyzer/render/diff_text.hpp"
 #include "analyzer/render/leading_parts.hpp"
@@ -61,6 +62,23 @@ std::string spikes_note(const HistorySeries& series) {
         format_count(static_cast<std::int64_t>(series.spikes.size()), "spike"), text);
 }
 
+std::string stretches_note(const HistorySeries& series) {
+    std::string text;
+    for (const RunStretch& stretch : series.stretches) {
+        text +=
+            fmt::format("{}{} to {} ({})", text.empty() ? "" : ", ", stretch.begin + 1,
+                        stretch.end, format_duration(series.values_ns[stretch.begin]));
+    }
+    return text.empty() ? "" : "off their level together: runs " + text;
+}
+
+std::string lacking_note(const HistorySeries& series) {
+    return series.lacking == 0
+               ? ""
+               : format_count(static_cast<std::int64_t>(series.lacking), "run") +
+                     " without it, which count as 0";
+}
+
 std::string shifted_note(const HistorySeries& series) {
     const auto count = std::count_if(series.runs.begin(), series.runs.end(),
                                      [](const RunDigest* run) { return run->shifted; });
@@ -90,35 +108,75 @@ std::vector<std::string> order_notes(const HistorySeries& series) {
     return notes;
 }
 
-}  // namespace
+// Facts that tell the series apart; of a single one what its model and phase are.
+std::set<std::string> naming_keys(const History& history) {
+    std::set<std::string> keys{"phase", "metatrain.architecture.name"};
+    const auto& first = history.series.front().workload;
+    for (const HistorySeries& series : history.series) {
+        for (const auto& [key, value] : series.workload) {
+            const auto other = first.find(key);
+            if (other == first.end() || other->second != value) {
+                keys.insert(key);
+            }
+        }
+        for (const auto& [key, value] : first) {
+            if (!series.workload.contains(key)) {
+                keys.insert(key);
+            }
+        }
+    }
+    return keys;
+}
 
-std::string history_headline(const History& history) {
-    const HistorySeries& series = history.series.front();
-    const std::string& metric = history.options.metric;
-    const std::string verdict = in_capitals(to_string(series.verdict));
-    if (series.has_recent_change() && !series.newest.again) {
+// Behind verdict and metric.
+std::string what_is_so(const HistorySeries& series) {
+    const std::string newest = format_duration(series.values_ns.back());
+    const std::string expected = range_of(series.newest.low, series.newest.high);
+    const std::string runs =
+        format_count(static_cast<std::int64_t>(series.runs.size()), "run");
+    if (series.newest.again) {
+        return fmt::format("of the last two of {}: {}, expected {}", runs, newest,
+                           expected);
+    }
+    if (series.has_recent_change()) {
         const HistoryChange& change = series.changes.back();
         return fmt::format(
-            "{}  {} {} since run {} of {} ({}), {} -> {}", verdict, metric,
+            "{} since run {} of {} ({}), {} -> {}",
             change.relative ? format_change(*change.relative) : "new", change.run + 1,
             series.runs.size(), when(*series.runs[change.run]),
             format_duration(change.before_ns), format_duration(change.after_ns));
     }
-    const std::string newest = format_duration(series.values_ns.back());
-    if (series.newest.again) {
-        return fmt::format("{}  {} of the last two runs: {}, expected {}", verdict,
-                           metric, newest,
-                           range_of(series.newest.low, series.newest.high));
+    if (series.newest.low) {
+        return fmt::format("of the newest of {}: {}, expected {}", runs, newest,
+                           expected);
     }
-    if (series.verdict == HistoryVerdict::same) {
-        return fmt::format(
-            "{}  {} of the newest of {}: {}, expected {}", verdict, metric,
-            format_count(static_cast<std::int64_t>(series.runs.size()), "run"), newest,
-            range_of(series.newest.low, series.newest.high));
+    return fmt::format("of the newest of {}: {}", runs, newest);
+}
+
+}  // namespace
+
+std::string series_name(const History& history, const HistorySeries& series) {
+    std::string name;
+    for (const std::string& key : naming_keys(history)) {
+        const auto found = series.workload.find(key);
+        if (found != series.workload.end()) {
+            name += fmt::format("{}{} {}", name.empty() ? "" : ", ", key,
+                                found->second.empty() ? "none" : found->second);
+        }
     }
-    return fmt::format(
-        "{}  {} of the newest of {}: {}", verdict, metric,
-        format_count(static_cast<std::int64_t>(series.runs.size()), "run"), newest);
+    return name;
+}
+
+std::string history_headline(const History& history) {
+    const HistorySeries& series = history.deciding();
+    std::string text = fmt::format("{}  {} {}", in_capitals(to_string(series.verdict)),
+                                   history.options.metric, what_is_so(series));
+    if (series.drift) {
+        text += fmt::format(", drifting by {} a run", format_change(*series.drift));
+    }
+    return history.series.size() == 1
+               ? text
+               : fmt::format("{}  [{}]", text, series_name(history, series));
 }
 
 std::string change_reason(const HistoryChange& change) {
@@ -148,7 +206,8 @@ std::string changed_settings(const HistoryChange& change) {
 }
 
 std::vector<std::string> series_notes(const HistorySeries& series) {
-    std::vector<std::string> notes{newest_note(series), spikes_note(series)};
+    std::vector<std::string> notes{newest_note(series), spikes_note(series),
+                                   stretches_note(series), lacking_note(series)};
     if (series.drift) {
         notes.push_back(fmt::format("drift: {} with each run of the last level",
                                     format_change(*series.drift)));

@@ -8,8 +8,11 @@
 namespace metatrain_timing::analyzer {
 
 /// "REGRESSED  step +6.2 % since run 17 of 21 (2026-10-11 14:02:11), 38.9 ms -> 41.3
-/// ms"; what is said of the series with the newest run.
+/// ms"; what is said of the deciding series.
 std::string history_headline(const History& history);
+
+/// "phase train, loader.batch_size 8": what tells a series from the others.
+std::string series_name(const History& history, const HistorySeries& series);
 
 /// "waiting for `collate` +2.3 ms": the stages that make most of a change, greatest
 /// first.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "analyzer/stats/mean.hpp"
@@ -34,7 +35,8 @@ std::string sparkline(std::span<const double> values, std::size_t width, bool ut
     for (const double value : shown) {
         const double part =
             *greatest > *least ? (value - *least) / (*greatest - *least) : 0.5;
-        const auto level = static_cast<std::size_t>(part * (kBars.size() - 1) + 0.5);
+        const auto level =
+            static_cast<std::size_t>(std::lround(part * (kBars.size() - 1)));
         line += levels[std::min(level, kBars.size() - 1)];
     }
     return line;

@@ -3,8 +3,10 @@
 import json
 import os
 import random
+import sqlite3
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "analyzer" / "schemas" / "history.json"
 DAY_NS = 86_400 * 10**9
 STEPS = 60
+KEPT = (f'"steps":{STEPS - 1}', '"steps":1234')  # marks what comes from the cache
 
 Analyze = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -152,20 +155,15 @@ def test_only_new_runs_are_read_the_second_time(
     folder: Path, analyze: Analyze, tmp_path: Path
 ) -> None:
     first = analyze("history", folder)
-    for path in folder.glob("*.db"):
-        if path.name != "run03.db":
-            content = path.read_bytes()
-            stat = path.stat()
-            path.write_bytes(bytes(len(content)))  # cannot be read any more
-            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert analyze("history", folder).stdout == first.stdout
+    with sqlite3.connect(tmp_path / "cache" / "history.db") as cache:
+        cache.execute("UPDATE digest SET content = replace(content, ?, ?)", KEPT)
+    cache.close()
     training(20, 8).write(folder / "run20.db")
-    second = json.loads(analyze("history", folder, "--format", "json").stdout)
-    assert len(second["series"][0]["runs"]) == 21
-    unread = analyze("history", folder, "--no-cache")
-    assert "2 runs" in unread.stdout
-    assert unread.stderr.count("skipped") == 4
-    assert "16 more files skipped" in unread.stderr
+    second = answer(analyze, folder)["series"][0]["runs"]
+    assert [run["steps"] for run in second] == [1234] * 20 + [STEPS - 1]
+    anew = answer(analyze, folder, "--no-cache")["series"][0]["runs"]
+    assert [run["steps"] for run in anew] == [STEPS - 1] * 21
 
 
 def test_a_run_that_changed_is_read_again(folder: Path, analyze: Analyze) -> None:
@@ -281,5 +279,51 @@ def test_a_cache_that_cannot_be_written_is_no_trouble(
     (tmp_path / "file").write_text("in the way")
     shown = analyze("history", folder, cache="file/history.db")
     assert shown.returncode == 0
-    assert shown.stderr == ""
+    assert "file/history.db: cannot be used" in shown.stderr
+    assert shown.stderr.count("\n") == 1
     assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_file_put_in_the_place_of_another_is_read_again(
+    folder: Path, analyze: Analyze
+) -> None:
+    before = answer(analyze, folder)["series"][0]["runs"][5]
+    path = folder / "run05.db"
+    stat = path.stat()
+    path.unlink()
+    training(5, 6).write(path)
+    assert path.stat().st_size == stat.st_size
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    after = answer(analyze, folder)["series"][0]["runs"][5]
+    assert after["value"] == pytest.approx(before["value"] + 0.002, rel=0.001)
+
+
+@pytest.mark.parametrize("started_unix_ns", [0, 8 * 10**18])
+def test_a_run_without_a_place_in_time_is_left_out(
+    folder: Path, analyze: Analyze, started_unix_ns: int
+) -> None:
+    odd = replace(training(30, 4), started_unix_ns=started_unix_ns)
+    odd.write(folder / "odd.db")
+    result = answer(analyze, folder)
+    assert len(result["series"][0]["runs"]) == 20
+    assert [warning["code"] for warning in result["warnings"]] == ["no_order"]
+
+
+def test_a_series_that_regressed_is_seen_behind_a_newer_one(
+    tmp_path: Path, analyze: Analyze
+) -> None:
+    folder = tmp_path / "two"
+    folder.mkdir()
+    for day in range(14):
+        training(day, 8 if day >= 10 else 4).write(folder / f"a{day:02}.db")
+        other = replace(training(day, 4), uuid=f"other-{day}", batch_size=16)
+        later = other.started_unix_ns + 1
+        replace(other, started_unix_ns=later).write(folder / f"b{day:02}.db")
+    shown = analyze("history", folder, "--fail-on", "regressed")
+    assert shown.returncode == 3
+    headline = " ".join(shown.stdout.split("\n\n")[0].split())
+    assert headline.startswith("REGRESSED step +9")
+    assert "loader.batch_size 8" in headline
+    result = answer(analyze, folder)
+    assert result["verdict"] == "regressed"
+    assert [one["verdict"] for one in result["series"]] == ["same", "regressed"]

@@ -113,6 +113,50 @@ TEST(History, ALoneSpikeIsNoChange) {
     EXPECT_EQ(series.verdict, HistoryVerdict::same);
 }
 
+TEST(History, NeighboursThatAreOddTogetherAreNoSpikes) {
+    const auto list =
+        runs(14, [](std::size_t i) { return i >= 10 && i < 13 ? 8.0 : 4.0; });
+    const HistorySeries series = make_history(list, {}).series.front();
+    EXPECT_TRUE(series.spikes.empty());
+    ASSERT_EQ(series.stretches.size(), 1U);
+    EXPECT_EQ(series.stretches[0].begin, 10U);
+    EXPECT_EQ(series.stretches[0].end, 13U);
+    EXPECT_GT(series.level_ns.front(), 40.5 * kMs);  // they count
+}
+
+TEST(History, RunsByTurnsAreNoSpikes) {
+    const auto list =
+        runs(20, [](std::size_t i) { return i < 16 && i % 2 == 0 ? 4.0 : 8.0; });
+    EXPECT_TRUE(make_history(list, {}).series.front().spikes.empty());
+}
+
+TEST(History, UpAndDownAtTheEndIsNoNewLevel) {
+    const auto list =
+        runs(15, [](std::size_t i) { return i == 12 || i == 14 ? 8.0 : 4.0; });
+    const HistorySeries series = make_history(list, {}).series.front();
+    EXPECT_TRUE(series.changes.empty());
+    EXPECT_EQ(series.verdict, HistoryVerdict::inconclusive);
+    EXPECT_EQ(series.newest.verdict, NewestVerdict::slower);
+}
+
+TEST(History, ACurrentSeriesThatRegressedDecidesBeforeANewerOne) {
+    auto list = runs(20, [](std::size_t i) { return i < 16 ? 4.0 : 8.0; });
+    for (std::size_t i = 0; i < 10; ++i) {
+        list.push_back(run(20 + i, 4, 36 * (1 + deviation(i))));
+        list.back().workload["loader.batch_size"] = "16";
+    }
+    const History history = make_history(list, {});
+    EXPECT_EQ(history.series.front().verdict, HistoryVerdict::same);
+    EXPECT_EQ(history.deciding().verdict, HistoryVerdict::regressed);
+    EXPECT_EQ(check_history({"regressed"}, history).result, GateResult::failed);
+    list.push_back(list.back());
+    list.back().uuid = "later";
+    list.back().started_unix_ns = 40LL * 86'400 * 1'000'000'000;
+    const History later = make_history(list, {});
+    EXPECT_FALSE(later.series.back().current);
+    EXPECT_EQ(check_history({"regressed"}, later).result, GateResult::passed);
+}
+
 TEST(History, OneOddNewestRunIsInconclusiveTwoAreNot) {
     const auto once = runs(30, [](std::size_t i) { return i >= 29 ? 8.0 : 4.0; });
     const HistorySeries first = make_history(once, {}).series.front();
@@ -196,6 +240,7 @@ TEST(History, ANewStageChangesFromNothing) {
     EXPECT_EQ(series.changes.front().before_ns, 0);
     EXPECT_DOUBLE_EQ(series.changes.front().after_ns, 12 * kMs);
     EXPECT_FALSE(series.changes.front().relative);
+    EXPECT_EQ(series.lacking, 20U);
 }
 
 // Six runs of two variants, one block after the other, each slower than the one before.
@@ -218,6 +263,8 @@ TEST(History, ADriftIsTold) {
     ASSERT_TRUE(series.changes.empty());
     ASSERT_TRUE(series.drift);
     EXPECT_NEAR(series.drift.value(), 0.2 / 43, 0.001);
+    EXPECT_EQ(check_history({"drift"}, make_history(list, {})).result,
+              GateResult::failed);
 }
 
 TEST(History, OneRunIsNotJudged) {
