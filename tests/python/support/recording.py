@@ -150,7 +150,9 @@ class Recording:
         return around[0] if around else None
 
     def _read(self, file: Path) -> None:
-        connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+        # As people open it: what a process that was killed in the middle of a
+        # transaction left in its journal is rolled back, which reading alone cannot.
+        connection = sqlite3.connect(file)
         connection.row_factory = sqlite3.Row
         try:
             assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
