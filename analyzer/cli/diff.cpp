@@ -115,12 +115,9 @@ void add_diff_command(CLI::App& app, Shell& shell) {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App* command =
         app.add_subcommand("diff", "Say whether a run is faster than another, and why");
-    command
-        ->add_option("RUNS", arguments->paths,
-                     "BEFORE AFTER, or BEFORE... -- AFTER...: run files or folders,"
-                     " FILE@RUN for one of several in a file")
-        ->required()
-        ->type_name("");
+    add_paths_argument(*command, arguments->paths,
+                       "BEFORE AFTER, or BEFORE... -- AFTER...: run files or folders,"
+                       " FILE@RUN for one of several in a file");
     add_format_option(*command, arguments->format,
                       {Format::text, Format::json, Format::csv, Format::markdown});
     add_options(*command, *arguments);

@@ -102,12 +102,9 @@ void add_history_command(CLI::App& app, Shell& shell) {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "history", "Say when the step time changed over many runs, and why");
-    command
-        ->add_option("RUNS", arguments->question.paths,
-                     "Run files, and folders of them at any depth; FILE@RUN for one of"
-                     " several in a file")
-        ->required()
-        ->type_name("");
+    add_paths_argument(*command, arguments->question.paths,
+                       "Run files, and folders of them at any depth; FILE@RUN for one"
+                       " of several in a file");
     add_format_option(*command, arguments->format,
                       {Format::text, Format::json, Format::csv, Format::markdown});
     add_options(*command, *arguments);

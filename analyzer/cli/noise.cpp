@@ -82,11 +82,9 @@ void add_noise_command(CLI::App& app, Shell& shell) {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "noise", "Learn how much runs differ in which nothing was changed, for diff");
-    command
-        ->add_option("RUNS", arguments->paths,
-                     "Runs of one training, three or more: files or folders, FILE@RUN")
-        ->required()
-        ->type_name("");
+    add_paths_argument(
+        *command, arguments->paths,
+        "Runs of one training, three or more: files or folders, FILE@RUN");
     command->add_option("--phase", arguments->phase,
                         "Of this phase instead of the training");
     add_format_option(*command, arguments->format, {Format::text, Format::json});

@@ -55,6 +55,11 @@ void add_run_arguments(CLI::App& command, RunArguments& arguments, bool with_run
     }
 }
 
+void add_paths_argument(CLI::App& command, std::vector<std::string>& paths,
+                        const std::string& what) {
+    command.add_option("RUNS", paths, what)->required()->type_name("");
+}
+
 void add_format_option(CLI::App& command, Format& format,
                        const std::vector<Format>& choices) {
     std::vector<std::string> names;

@@ -36,6 +36,10 @@ struct RunArguments {
 void add_run_arguments(CLI::App& command, RunArguments& arguments,
                        bool with_run = true);
 
+/// Adds the runs of a command that takes several; `what` says which.
+void add_paths_argument(CLI::App& command, std::vector<std::string>& paths,
+                        const std::string& what);
+
 enum class Format { text, json, csv, markdown, tsv };
 
 /// Adds --format with these choices.

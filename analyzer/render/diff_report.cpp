@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/render/changed_facts.hpp"
 #include "analyzer/render/diff_text.hpp"
 #include "analyzer/render/gate_report.hpp"
 #include "analyzer/render/units.hpp"
@@ -169,14 +170,7 @@ bool has_beyond(const Diff& diff) {
 }
 
 std::string changed_line(const Diff& diff) {
-    std::string text;
-    for (const ChangedFact& fact : diff.changed) {
-        const auto shown = [](const std::string& value) {
-            return value.empty() ? std::string("none") : value;
-        };
-        text += fmt::format("{}{} {} -> {}", text.empty() ? "" : "; ", fact.key,
-                            shown(fact.before), shown(fact.after));
-    }
+    const std::string text = changed_facts_text(diff.changed, "; ");
     return fmt::format("changed: {} (the same: {})", text.empty() ? "nothing" : text,
                        format_count(diff.same_facts, "fact"));
 }

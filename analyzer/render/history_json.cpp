@@ -7,6 +7,7 @@
 #include "analyzer/render/gate_report.hpp"
 #include "analyzer/render/history_text.hpp"
 #include "analyzer/render/units.hpp"
+#include "analyzer/stats/change_points.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
@@ -107,12 +108,12 @@ Json history_json(const History& history, const GateOutcome& gate,
             {"gate", gate_json(gate)},
             {"metric", history.options.metric},
             {"method",
-             {{"alpha", 0.01},
+             {{"alpha", LevelChange().alpha},
               {"ci", history.options.confidence},
               {"prediction", history.options.prediction},
               {"min_effect", history.options.min_effect},
               {"by", text_or_null(history.options.by)},
-              {"seed", 1}}},
+              {"seed", kNullSeed}}},
             {"series", std::move(series)},
             {"files", files_json(files)},
             {"warnings", warnings_json(warnings)}};

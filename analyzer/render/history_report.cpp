@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/render/changed_facts.hpp"
 #include "analyzer/render/diff_text.hpp"
 #include "analyzer/render/gate_report.hpp"
 #include "analyzer/render/history_text.hpp"
@@ -53,7 +54,8 @@ std::vector<std::string> reason_lines(const HistorySeries& series) {
     std::vector<std::string> lines;
     for (const HistoryChange& change : series.changes) {
         std::string line = change_reason(change);
-        if (const std::string changed = changed_settings(change); !changed.empty()) {
+        const std::string changed = changed_facts_text(change.changed, ", ");
+        if (!changed.empty()) {
             line += (line.empty() ? "changed: " : "; changed: ") + changed;
         }
         if (!line.empty()) {

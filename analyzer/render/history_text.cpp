@@ -193,18 +193,6 @@ std::string change_reason(const HistoryChange& change) {
     return text;
 }
 
-std::string changed_settings(const HistoryChange& change) {
-    std::string text;
-    for (const ChangedFact& fact : change.changed) {
-        const auto shown = [](const std::string& value) {
-            return value.empty() ? std::string("none") : value;
-        };
-        text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", fact.key,
-                            shown(fact.before), shown(fact.after));
-    }
-    return text;
-}
-
 std::vector<std::string> series_notes(const HistorySeries& series) {
     std::vector<std::string> notes{newest_note(series), spikes_note(series),
                                    stretches_note(series), lacking_note(series)};

@@ -18,9 +18,6 @@ std::string series_name(const History& history, const HistorySeries& series);
 /// first.
 std::string change_reason(const HistoryChange& change);
 
-/// "torch.version 2.12 -> 2.13": settings that changed there.
-std::string changed_settings(const HistoryChange& change);
-
 /// What is said of a series below its changes: the newest run, spikes, drift, the order
 /// of runs.
 std::vector<std::string> series_notes(const HistorySeries& series);

@@ -108,7 +108,7 @@ class Null {
   public:
     // Seeded with a constant, so that an answer is the same every time.
     // NOLINTNEXTLINE(bugprone-random-generator-seed)
-    Null(std::span<const double> values, std::size_t split) : random_(kSeed) {
+    Null(std::span<const double> values, std::size_t split) : random_(kNullSeed) {
         std::vector<double> residuals(values.begin(), values.end());
         const double left = mean_of(values.subspan(0, split));
         const double right = mean_of(values.subspan(split));
@@ -140,8 +140,6 @@ class Null {
     }
 
   private:
-    static constexpr std::uint64_t kSeed = 1;
-
     double innovation() { return innovations_[random_() % innovations_.size()]; }
 
     std::mt19937_64 random_;

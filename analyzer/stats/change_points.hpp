@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,9 @@ struct ChangePoint {
     double shift = 0;    // new level less the one before
     double p = 1;        // of the scan that found it
 };
+
+/// Seed of the series without a change.
+inline constexpr std::uint64_t kNullSeed = 1;
 
 /// What counts as a change of level.
 struct LevelChange {
