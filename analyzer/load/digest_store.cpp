@@ -44,8 +44,9 @@ DigestStore::DigestStore(const std::string& path) : is_wanted_(!path.empty()) {
             std::filesystem::create_directories(folder, error);
         }
         auto database = std::make_unique<Database>(Database::create(path));
-        const std::int64_t owner = database->integer("PRAGMA application_id");
+        // In this order: another command may be making it, and its first page has the id.
         const bool is_new = database->integer("PRAGMA page_count") == 0;
+        const std::int64_t owner = database->integer("PRAGMA application_id");
         if (owner == kApplicationId || is_new) {
             database->execute(kSetUp);
             database_ = std::move(database);
