@@ -44,7 +44,7 @@ DigestStore::DigestStore(const std::string& path) : is_wanted_(!path.empty()) {
             std::filesystem::create_directories(folder, error);
         }
         auto database = std::make_unique<Database>(Database::create(path));
-        // In this order: another command may be making it, and its first page has the id.
+        // In this order: another command may be making it; its first page has the id.
         const bool is_new = database->integer("PRAGMA page_count") == 0;
         const std::int64_t owner = database->integer("PRAGMA application_id");
         if (owner == kApplicationId || is_new) {
