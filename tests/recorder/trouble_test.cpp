@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <metatrain_timing/recorder/interval.hpp>
 #include <metatrain_timing/recorder/recorder.hpp>
@@ -524,6 +525,30 @@ TEST_F(TroubleTest, AProgramThatClosesOurFilesKeepsItsOwnClean) {
     EXPECT_EQ(
         query(database, "SELECT stage FROM v_interval WHERE stage NOT LIKE 'in %'"),
         Rows{"before"});
+}
+
+TEST_F(TroubleTest, ASizeLimitThatIsNoSizeIsSaidAndNotedOnce) {
+    const fs::path database = folder_ / "run.db";
+    const auto result = in_child([&] {
+        setenv("METATRAIN_TIMING_DB", database.c_str(), 1);
+        setenv("METATRAIN_TIMING_MAX_SIZE", "-5", 1);
+        start(options_from_environment());
+        record("main");
+        const pid_t child = fork();
+        if (child == 0) {
+            record("child");
+            stop();
+            _exit(0);
+        }
+        waitpid(child, nullptr, 0);
+        stop();
+    });
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.errors,
+              "metatrain-timing: METATRAIN_TIMING_MAX_SIZE=-5: no size like '500 MB'; "
+              "the limit is 2 GiB\n");
+    EXPECT_EQ(query(database, "SELECT code, count(*) FROM health"), Rows{"options|1"});
+    EXPECT_EQ(query(database, "SELECT stage FROM v_interval"), Rows{"main"});
 }
 
 TEST_F(TroubleTest, OddPathsAreTakenAsTheyAre) {

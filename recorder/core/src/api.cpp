@@ -38,10 +38,10 @@ Options options_from_environment() noexcept {
             if (bytes) {
                 options.max_size_bytes = *bytes;
             } else if (*text != '\0') {
-                note_problem("max_size",
-                             fmt::format("METATRAIN_TIMING_MAX_SIZE={}: no size like "
-                                         "'500 MB'; the limit is 2 GiB",
-                                         text));
+                options.problem = fmt::format(
+                    "METATRAIN_TIMING_MAX_SIZE={}: no size like '500 MB'; the limit is "
+                    "2 GiB",
+                    text);
             }
         }
     } catch (...) {

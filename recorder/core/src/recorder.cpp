@@ -20,11 +20,12 @@ namespace metatrain_timing::detail {
 namespace {
 
 constexpr const char* kDatabaseVariable = "METATRAIN_TIMING_DB";
-constexpr std::chrono::seconds kPatience{2};  // the longest that anything waits for us
+// The longest that anything waits for us.
+constexpr std::chrono::seconds kEndPatience{2};
 constexpr std::chrono::milliseconds kAttachPatience{500};
 
 Drain::TimePoint deadline() {
-    return std::chrono::steady_clock::now() + kPatience;
+    return std::chrono::steady_clock::now() + kEndPatience;
 }
 
 // The end of a thread, after its thread_local objects are gone; they may still record.
@@ -161,6 +162,10 @@ void Recorder::settle_identity() {
     // Of the ranks on a host one speaks for all: they write beside each other.
     complaints_.be_quiet(identity_.is_rank && identity_.rank.rank != 0 &&
                          identity_.rank.local_rank != 0);
+    if (!options_.problem.empty() && identity_.fixed_by == getpid()) {
+        complaints_.say(options_.problem);
+        definitions.add_problem({monotonic_ns(), "options", options_.problem});
+    }
     if (!options_.database.empty()) {
         if (const auto trouble = trouble_with(options_.database)) {
             complaints_.say(*trouble);

@@ -23,6 +23,9 @@ struct Options {
     /// number. Beyond, some batches and steps are kept one by one, of the others only
     /// exact sums.
     std::int64_t max_size_bytes = std::int64_t{2} << 30;
+    /// What the environment asked for and cannot be used, in one sentence: said once on
+    /// stderr and noted in the run (`health`, code `options`). Empty: nothing.
+    std::string problem = {};
 };
 
 /// Which process this is; see the table `process` of the schema.
