@@ -75,7 +75,8 @@ bool are_same_runs(Runs before, Runs after) {
     return identities(before) == identities(after);
 }
 
-DiffSide describe(const std::vector<MeasuredRun>& measured, const std::string& unit) {
+DiffSide describe_side(const std::vector<MeasuredRun>& measured,
+                       const std::string& unit) {
     DiffSide side;
     for (const MeasuredRun& run : measured) {
         side.runs.push_back(run.compared);
@@ -220,8 +221,8 @@ Diff compare(std::span<const ComparedRun> before, std::span<const ComparedRun> a
     }
     Sides sides{measure_all(before, numbers, diff.unit),
                 measure_all(after, numbers, diff.unit), are_same_runs(before, after)};
-    diff.before = describe(sides.before, diff.unit);
-    diff.after = describe(sides.after, diff.unit);
+    diff.before = describe_side(sides.before, diff.unit);
+    diff.after = describe_side(sides.after, diff.unit);
     if (line_up(diff.before, diff.after)) {
         leave_out_shifts(sides);
     }

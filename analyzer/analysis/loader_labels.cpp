@@ -12,13 +12,13 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 // When a loader was in use; one that nobody waited for never was.
-struct Use {
+struct InUse {
     std::int64_t from_ns = std::numeric_limits<std::int64_t>::max();
     std::int64_t to_ns = std::numeric_limits<std::int64_t>::max();
 };
 
-std::vector<Use> measure_use(const Run& run, std::span<const Pass> passes) {
-    std::vector<Use> uses(run.loaders.size());
+std::vector<InUse> measure_use(const Run& run, std::span<const Pass> passes) {
+    std::vector<InUse> uses(run.loaders.size());
     for (const Pass& pass : passes) {
         for (const std::int32_t iterator : pass.iterators) {
             const std::int32_t loader =
@@ -26,7 +26,7 @@ std::vector<Use> measure_use(const Run& run, std::span<const Pass> passes) {
             if (loader < 0) {
                 continue;
             }
-            Use& use = uses[static_cast<std::size_t>(loader)];
+            InUse& use = uses[static_cast<std::size_t>(loader)];
             const bool is_first =
                 use.from_ns == std::numeric_limits<std::int64_t>::max();
             use.to_ns = is_first ? pass.end_ns : std::max(use.to_ns, pass.end_ns);
@@ -44,7 +44,7 @@ std::string base_name(const Loader& loader) {
 }  // namespace
 
 std::vector<std::string> loader_labels(const Run& run, std::span<const Pass> passes) {
-    const std::vector<Use> uses = measure_use(run, passes);
+    const std::vector<InUse> uses = measure_use(run, passes);
     std::vector<std::size_t> order(run.loaders.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kFewestSteps = 50;  // of a side
 constexpr double kFewestEffective = 20;    // of a side
-constexpr double kMost = 1e7;              // beyond, nobody waits for it
+constexpr double kMostNeeded = 1e7;        // beyond, nobody waits for it
 
 double variance_within(const std::vector<MeasuredRun>& side) {
     double sum = 0;
@@ -72,12 +72,12 @@ Needed find_needed(const Sides& sides, const Metric& step, const DiffOptions& op
     const double left = allowed - 2 * noise / runs;
     if (left > 0 && within / runs > left && std::isinf(options.noise.df)) {
         const double more = sides.before.front().steps() * (within / runs / left - 1);
-        if (more < kMost) {
+        if (more < kMostNeeded) {
             needed.steps = rounded_up(more, 10);
         }
     }
     const double in_all = std::max((2 * noise + within) / allowed, runs + 1);
-    if (in_all < kMost) {
+    if (in_all < kMostNeeded) {
         needed.runs = rounded_up(std::max(in_all, 3.0), 1);
     }
     return needed;

@@ -10,7 +10,7 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 constexpr double kSameStep = 0.10;     // how far steps of ranks that meet may differ
-constexpr double kWorthSaying = 0.05;  // of a step
+constexpr double kWorthNaming = 0.05;  // of a step
 constexpr double kMostlyLast = 0.70;   // of the steps
 constexpr std::size_t kLeastSteps = 5;
 
@@ -153,7 +153,7 @@ class Sums {
         }
         const bool is_slow = last->own_ns - others_own_ns >= 0;
         if (last->last_share < kMostlyLast || !is_slow ||
-            cost_ns < kWorthSaying * waits_.step_ns) {
+            cost_ns < kWorthNaming * waits_.step_ns) {
             return;
         }
         waits_.straggler = last->rank;

@@ -143,4 +143,12 @@ void StageTree::append_rows(Node node, std::size_t level, Where where,
     }
 }
 
+const StageRow* find_top(const std::vector<StageRow>& rows, std::string_view stage) {
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const StageRow& candidate) {
+            return candidate.level == 0 && candidate.stage == stage;
+        });
+    return row == rows.end() ? nullptr : &*row;
+}
+
 }  // namespace metatrain_timing::analyzer

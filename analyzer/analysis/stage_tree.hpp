@@ -115,4 +115,7 @@ class StageTree {
     std::vector<NodeData> nodes_;
 };
 
+/// The outermost row of a stage; nullptr where there is none.
+const StageRow* find_top(const std::vector<StageRow>& rows, std::string_view stage);
+
 }  // namespace metatrain_timing::analyzer

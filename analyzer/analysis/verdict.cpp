@@ -15,16 +15,8 @@ namespace {
 constexpr double kInputBound = 0.30;
 constexpr double kMixedBound = 0.10;
 
-double ratio(std::int64_t part, std::int64_t whole) {
+double part_of(std::int64_t part, std::int64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
-const StageRow* find_top(const std::vector<StageRow>& rows, std::string_view stage) {
-    const auto row =
-        std::find_if(rows.begin(), rows.end(), [&](const StageRow& candidate) {
-            return candidate.level == 0 && candidate.stage == stage;
-        });
-    return row == rows.end() ? nullptr : &*row;
 }
 
 const StageRow* find_row(const std::vector<StageRow>& rows, std::string_view stage) {
@@ -80,10 +72,10 @@ Leaf make_leaf(const Self& self, std::int64_t total_ns, std::int64_t units,
     Leaf leaf;
     leaf.stage = row.stage;
     leaf.where = row.where;
-    leaf.per_unit_ns = ratio(total_ns, units);
-    leaf.share = ratio(total_ns, whole_ns);
+    leaf.per_unit_ns = part_of(total_ns, units);
+    leaf.share = part_of(total_ns, whole_ns);
     if (row.cpu_ns && row.cpu_wall_ns > 0) {
-        leaf.cpu_per_unit_ns = leaf.per_unit_ns * ratio(*row.cpu_ns, row.cpu_wall_ns);
+        leaf.cpu_per_unit_ns = leaf.per_unit_ns * part_of(*row.cpu_ns, row.cpu_wall_ns);
     }
     return leaf;
 }
@@ -132,9 +124,9 @@ void find_dearest_of_input(Verdict& verdict, const PhaseReport& phase) {
         verdict.input =
             make_leaf(*dearest, dearest->total_ns, batch.batches, batch.whole_ns);
     }
-    verdict.batch_ns = ratio(batch.whole_ns, batch.batches);
+    verdict.batch_ns = part_of(batch.whole_ns, batch.batches);
     if (!in_main) {
-        verdict.worker_batch_ns = ratio(batch.whole_ns, batch.batches);
+        verdict.worker_batch_ns = part_of(batch.whole_ns, batch.batches);
     }
 }
 
@@ -184,7 +176,7 @@ void find_waited_for(Verdict& verdict, const PhaseReport& phase, bool has_worker
     }
     WaitedFor waited;
     waited.what = most->first;
-    waited.share = ratio(most->second.total_ns, phase.time.loader_ns);
+    waited.share = part_of(most->second.total_ns, phase.time.loader_ns);
     waited.stage = waited.what == WaitedFor::What::making && verdict.input
                        ? verdict.input->stage
                        : most->second.stage;
@@ -220,7 +212,7 @@ BetweenPasses measure_between(const PhaseReport& phase) {
 
 void measure_waits(Verdict& verdict, const PhaseReport& phase) {
     const Breakdown& time = phase.time;
-    verdict.wait_share = ratio(time.loader_ns, time.wall_ns);
+    verdict.wait_share = part_of(time.loader_ns, time.wall_ns);
     const StageRow* loader = find_top(time.main, "loader");
     const StageRow* step = find_top(time.main, "step");
     const EpochStartSums sums = sum_up(phase.epoch_starts);
@@ -231,23 +223,23 @@ void measure_waits(Verdict& verdict, const PhaseReport& phase) {
                                     0, loader->total_ns - sums.all_first_waits_ns())
                               : loader->steady_ns;
         const std::int64_t steady_ns = wait_ns + phase.shown_ns(*step);
-        verdict.steady_wait_ns = ratio(wait_ns, phase.shown_steps());
-        verdict.steady_step_ns = ratio(steady_ns, phase.shown_steps());
+        verdict.steady_wait_ns = part_of(wait_ns, phase.shown_steps());
+        verdict.steady_step_ns = part_of(steady_ns, phase.shown_steps());
         // What a training that goes on for longer will spend: the steady steps and the
         // begin of each pass, but not the very first one, in which a model is compiled,
         // caches are filled and memory is allocated.
         const BetweenPasses between = measure_between(phase);
         const std::int64_t bodies_ns = phase.is_summed() ? 0 : between.bodies_ns;
-        verdict.wait_share =
-            ratio(wait_ns + between.waits_ns, steady_ns + between.waits_ns + bodies_ns);
-        verdict.between_passes_ns = ratio(between.waits_ns, between.count);
+        verdict.wait_share = part_of(wait_ns + between.waits_ns,
+                                     steady_ns + between.waits_ns + bodies_ns);
+        verdict.between_passes_ns = part_of(between.waits_ns, between.count);
         verdict.between_is_most = between.waits_ns > wait_ns;
     }
     const std::int64_t starts_ns = sums.before_wall_ns + sums.all_first_waits_ns();
     verdict.pass_count = sums.passes;
-    verdict.pass_start_ns = ratio(starts_ns, verdict.pass_count);
+    verdict.pass_start_ns = part_of(starts_ns, verdict.pass_count);
     verdict.between_share =
-        ratio(starts_ns + sums.end_ns, time.wall_ns + sums.before_wall_ns);
+        part_of(starts_ns + sums.end_ns, time.wall_ns + sums.before_wall_ns);
 }
 
 bool makes_workers_anew(const Report& report, const PhaseReport& phase) {

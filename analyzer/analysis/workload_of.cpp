@@ -43,7 +43,7 @@ double median_of(const std::vector<double>& values) {
     return quantile_of(values, 0.5);
 }
 
-double mean_of(const std::vector<double>& values) {
+double mean_or_zero(const std::vector<double>& values) {
     Mean mean;
     for (const double value : values) {
         mean.add(value);
@@ -243,9 +243,9 @@ class WorkloadFinder {
     // Receiving is told apart by what the worker did meanwhile. Where it was never idle
     // the shortest times tell what that would be like.
     void set_receive() {
-        const double busy_ns = mean_of(receive_busy_);
-        const double idle_ns =
-            receive_idle_.empty() ? undisturbed(receive_busy_) : mean_of(receive_idle_);
+        const double busy_ns = mean_or_zero(receive_busy_);
+        const double idle_ns = receive_idle_.empty() ? undisturbed(receive_busy_)
+                                                     : mean_or_zero(receive_idle_);
         if (busy_ns <= idle_ns || idle_ns <= 0) {
             return;
         }

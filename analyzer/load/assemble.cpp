@@ -13,7 +13,7 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 // A row of a small table: file and position there.
-struct Place {
+struct RowPlace {
     std::size_t file = 0;
     std::size_t row = 0;
 };
@@ -84,14 +84,14 @@ class Assembler {
         });
     }
 
-    const ProcessRow& row_at(const Place& place) const {
+    const ProcessRow& row_at(const RowPlace& place) const {
         return tables_[place.file].processes[place.row];
     }
 
     // Of two records of one process life: that of its end, else of the file that is
     // being written, else the one with more in it.
-    bool is_fuller(const Place& a, const Place& b) const {
-        const auto rank = [&](const Place& place) {
+    bool is_fuller(const RowPlace& a, const RowPlace& b) const {
+        const auto rank = [&](const RowPlace& place) {
             return std::pair(row_at(place).process.ended_ns.has_value(),
                              traits_[place.file].live);
         };
@@ -103,7 +103,7 @@ class Assembler {
     }
 
     void add_processes() {
-        std::map<std::string, Place> places;
+        std::map<std::string, RowPlace> places;
         for (std::size_t file = 0; file < tables_.size(); ++file) {
             for (std::size_t i = 0; i < tables_[file].processes.size(); ++i) {
                 const ProcessRow& row = tables_[file].processes[i];
@@ -112,7 +112,7 @@ class Assembler {
                 if (!is_of_run(file, row.run_id)) {
                     continue;
                 }
-                const Place place{file, i};
+                const RowPlace place{file, i};
                 const auto [entry, is_new] =
                     places.try_emplace(row.process.uuid, place);
                 if (!is_new && is_fuller(place, entry->second)) {
@@ -120,11 +120,11 @@ class Assembler {
                 }
             }
         }
-        std::vector<Place> sorted;
+        std::vector<RowPlace> sorted;
         for (const auto& [uuid, place] : places) {
             sorted.push_back(place);
         }
-        const auto order = [&](const Place& place) {
+        const auto order = [&](const RowPlace& place) {
             const Process& process = row_at(place).process;
             const int role = process.role == Role::main    ? 0
                              : process.role == Role::child ? 1
@@ -133,9 +133,10 @@ class Assembler {
                               process.worker_id.value_or(-1),
                               std::string_view(process.uuid));
         };
-        std::sort(sorted.begin(), sorted.end(),
-                  [&](const Place& a, const Place& b) { return order(a) < order(b); });
-        for (const Place& place : sorted) {
+        std::sort(
+            sorted.begin(), sorted.end(),
+            [&](const RowPlace& a, const RowPlace& b) { return order(a) < order(b); });
+        for (const RowPlace& place : sorted) {
             const std::size_t index = result_.run.processes.size();
             Process& process =
                 result_.run.processes.emplace_back(row_at(place).process);
@@ -154,7 +155,7 @@ class Assembler {
     void mark_live_processes() {
         std::map<std::size_t, std::size_t> newest;
         for (std::size_t i = 0; i < places_.size(); ++i) {
-            const Place& place = places_[i];
+            const RowPlace& place = places_[i];
             if (traits_[place.file].live && !row_at(place).process.ended_ns) {
                 const auto [entry, is_new] = newest.try_emplace(place.file, i);
                 if (!is_new && row_at(places_[entry->second]).id < row_at(place).id) {
@@ -199,9 +200,9 @@ class Assembler {
 
     void add_loaders() {
         struct Found {
-            Place place;
+            RowPlace place;
             bool is_copy = false;
-            std::vector<Place> rows;
+            std::vector<RowPlace> rows;
         };
         std::map<Key, Found> found;
         for (std::size_t file = 0; file < tables_.size(); ++file) {
@@ -233,7 +234,7 @@ class Assembler {
             result_.loader_writers.push_back(
                 loader.process >= 0 ? loader.process : any_writer(entry.rows));
             result_.run.loaders.push_back(std::move(loader));
-            for (const Place& place : entry.rows) {
+            for (const RowPlace& place : entry.rows) {
                 loader_ids_[place.file].insert(
                     tables_[place.file].loaders[place.row].id, index);
             }
@@ -241,8 +242,8 @@ class Assembler {
     }
 
     // A process of the model that wrote one of the rows.
-    std::int32_t any_writer(const std::vector<Place>& rows) const {
-        for (const Place& place : rows) {
+    std::int32_t any_writer(const std::vector<RowPlace>& rows) const {
+        for (const RowPlace& place : rows) {
             const std::int32_t process = result_.files[place.file].processes.find(
                 tables_[place.file].loaders[place.row].process_id);
             if (process >= 0) {
@@ -254,9 +255,9 @@ class Assembler {
 
     void add_iterators() {
         struct Found {
-            Place place;
+            RowPlace place;
             bool is_copy = false;
-            std::vector<Place> rows;
+            std::vector<RowPlace> rows;
         };
         std::map<Key, Found> found;
         for (std::size_t file = 0; file < tables_.size(); ++file) {
@@ -302,7 +303,7 @@ class Assembler {
                 iterator.phase = entry.is_copy ? "unknown" : "unused";
             }
             result_.run.iterators.push_back(std::move(iterator));
-            for (const Place& place : entry.rows) {
+            for (const RowPlace& place : entry.rows) {
                 result_.files[place.file].iterators.insert(
                     tables_[place.file].iterators[place.row].id, index);
             }
@@ -457,7 +458,7 @@ class Assembler {
     std::vector<IdMap> process_rows_;  // per file: process.id to its row
     std::vector<IdMap> loader_ids_;    // per file: loader.id to the model
     std::vector<IdMap> loader_rows_;   // per file: loader.id to its row
-    std::vector<Place> places_;        // per process of the model: its row
+    std::vector<RowPlace> places_;     // per process of the model: its row
     std::unordered_map<std::string, std::size_t> process_index_;  // by uuid
     std::unordered_map<std::string, std::int32_t> stage_index_;
     std::unordered_map<std::string, std::int32_t> counter_index_;

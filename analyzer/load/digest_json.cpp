@@ -12,7 +12,7 @@ using nlohmann::json;
 using Facts = std::map<std::string, std::string>;
 
 // Of what is kept and how it is computed: a number more where either changes.
-constexpr int kVersion = 1;
+constexpr int kDigestVersion = 1;
 
 json to_json(const std::vector<StageTime>& times) {
     json list = json::array();
@@ -50,7 +50,7 @@ std::vector<Warning> warnings_of(const json& list) {
 }  // namespace
 
 std::string digest_text(const RunDigest& digest) {
-    const json content{{"version", kVersion},
+    const json content{{"version", kDigestVersion},
                        {"path", digest.path},
                        {"uuid", digest.uuid},
                        {"started_unix_ns", digest.started_unix_ns},
@@ -74,7 +74,7 @@ std::string digest_text(const RunDigest& digest) {
 std::optional<RunDigest> parse_digest(const std::string& text) {
     try {
         const json content = json::parse(text);
-        if (content.at("version") != kVersion) {
+        if (content.at("version") != kDigestVersion) {
             return std::nullopt;
         }
         RunDigest digest;

@@ -49,7 +49,7 @@ bool merge(IntervalTotal& into, const IntervalTotal& other) {
 }
 
 // Where a row of the file is in the model.
-struct Place {
+struct SumsPlace {
     std::int32_t target = -1;  // index into FileIds::track_targets
     std::int32_t node = -1;    // index into Track::totals
 };
@@ -106,7 +106,7 @@ class TotalsReader {
 
   private:
     void add(const Statement& row) {
-        Place place;
+        SumsPlace place;
         place.target = references_.target_of(row.integer(1));
         IntervalTotal total;
         if (place.target < 0 || !set_parent(row, place.target, total.parent) ||
@@ -164,8 +164,8 @@ class TotalsReader {
     Run& run_;
     IntervalProblems& problems_;
     References references_;
-    std::unordered_map<std::int64_t, Place> places_;  // by row id
-    std::map<Key, std::int32_t> nodes_;               // target, parent, stage, iterator
+    std::unordered_map<std::int64_t, SumsPlace> places_;  // by row id
+    std::map<Key, std::int32_t> nodes_;  // target, parent, stage, iterator
 };
 
 }  // namespace

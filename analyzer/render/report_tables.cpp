@@ -80,14 +80,6 @@ std::string cell_or_blank(const TimeColumn& column, std::optional<double> ns) {
     return ns ? column.cell(*ns) : "";
 }
 
-const StageRow* find_top(const std::vector<StageRow>& rows, std::string_view stage) {
-    const auto row =
-        std::find_if(rows.begin(), rows.end(), [&](const StageRow& candidate) {
-            return candidate.level == 0 && candidate.stage == stage;
-        });
-    return row == rows.end() ? nullptr : &*row;
-}
-
 std::int64_t total_of(const std::vector<StageRow>& rows, std::string_view stage,
                       std::string_view parent) {
     std::int64_t sum = 0;

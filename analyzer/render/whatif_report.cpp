@@ -14,15 +14,15 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 Json prediction_json(const Prediction& prediction) {
-    Json json = settings_json(prediction.settings);
-    json["step_s"] = number(prediction.step_ns / kSecond);
-    json["low_s"] = number(prediction.low_ns / kSecond);
-    json["high_s"] = number(prediction.high_ns / kSecond);
-    json["wait_s"] = number(prediction.wait_ns / kSecond);
-    json["epoch_start_s"] = prediction.pass_start_ns
-                                ? number(*prediction.pass_start_ns / kSecond)
-                                : Json(nullptr);
-    return json;
+    Json row = settings_json(prediction.settings);
+    row["step_s"] = number(prediction.step_ns / kSecond);
+    row["low_s"] = number(prediction.low_ns / kSecond);
+    row["high_s"] = number(prediction.high_ns / kSecond);
+    row["wait_s"] = number(prediction.wait_ns / kSecond);
+    row["epoch_start_s"] = prediction.pass_start_ns
+                               ? number(*prediction.pass_start_ns / kSecond)
+                               : Json(nullptr);
+    return row;
 }
 
 std::string_view yes(bool value) {

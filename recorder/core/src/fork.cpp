@@ -12,7 +12,7 @@ namespace metatrain_timing::detail {
 namespace {
 
 // A file system may hang; a training may not.
-constexpr std::chrono::milliseconds kPatience{2000};
+constexpr std::chrono::milliseconds kForkPatience{2000};
 constexpr std::chrono::milliseconds kPatienceOfTheNext{20};
 
 Recorder* forked_recorder = nullptr;
@@ -42,7 +42,7 @@ void Recorder::prepare_fork() noexcept {
     const std::int64_t last_pass_ns = this->last_pass_ns();
     const auto deadline =
         std::chrono::steady_clock::now() +
-        (last_pass_ns == stuck_since_ns_ ? kPatienceOfTheNext : kPatience);
+        (last_pass_ns == stuck_since_ns_ ? kPatienceOfTheNext : kForkPatience);
     const bool holds_lifecycle = take(lifecycle_mutex_, deadline);
     fork_holds_lifecycle_ = holds_lifecycle;
     fork_epoch_ = epoch.load();

@@ -18,7 +18,7 @@ namespace {
 // shared memory, of which a container often has 64 MB in all.
 constexpr std::uint64_t kKeptFreeBytes = 16U << 20U;
 constexpr std::uint64_t kKeptFreeTimes = 64;
-constexpr int kMostTries = 3;
+constexpr int kMostMapTries = 3;
 
 bool has_room_for(int descriptor, std::size_t size_bytes) noexcept {
     struct statvfs info{};
@@ -37,7 +37,7 @@ std::size_t in_system_pages(std::size_t size_bytes) noexcept {
 }  // namespace
 
 std::optional<MappedFile> MappedFile::make(const std::filesystem::path& path) {
-    for (int attempt = 0; attempt < kMostTries; ++attempt) {
+    for (int attempt = 0; attempt < kMostMapTries; ++attempt) {
         auto [outcome, lock] = LockFile::open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (lock) {
             return MappedFile(std::move(*lock));
