@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,14 @@
 
 namespace metatrain_timing::analyzer {
 
+/// What was counted in single batches: how much they differ in size.
+struct BatchSpread {
+    std::int64_t batches = 0;  // in which it was counted
+    double min = 0;
+    double median = 0;
+    double max = 0;
+};
+
 /// What was counted in a phase group, and how fast.
 struct CounterRate {
     std::string name;
@@ -19,6 +28,11 @@ struct CounterRate {
     /// up: ranks work at the same time. Never a mean of rates. Nothing without such
     /// time.
     std::optional<double> per_s;
+    /// Waits and bodies of all ranks that counted, over the total: what one of them
+    /// takes a rank. Nothing without such time, or where the total is not positive.
+    std::optional<double> each_ns;
+    /// Of the batches on record one by one; nothing where it was counted in none.
+    std::optional<BatchSpread> per_batch;
 };
 
 /// The counters of each group, in the order of `groups`, by name.

@@ -139,12 +139,23 @@ Json loaders_json(const Report& report, const PhaseReport& phase) {
     return list;
 }
 
+Json spread_json(const BatchSpread& spread) {
+    return {{"batches", spread.batches},
+            {"min", number(spread.min)},
+            {"median", number(spread.median)},
+            {"max", number(spread.max)}};
+}
+
 Json counters_json(const std::vector<CounterRate>& counters) {
     Json list = Json::array();
     for (const CounterRate& counter : counters) {
-        list.push_back({{"name", counter.name},
-                        {"total", number(counter.total)},
-                        {"per_s", or_null(counter.per_s)}});
+        list.push_back(
+            {{"name", counter.name},
+             {"total", number(counter.total)},
+             {"per_s", or_null(counter.per_s)},
+             {"each_s", in_seconds(counter.each_ns)},
+             {"per_batch",
+              counter.per_batch ? spread_json(*counter.per_batch) : Json(nullptr)}});
     }
     return list;
 }

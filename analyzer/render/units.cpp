@@ -58,6 +58,12 @@ std::string format_number(double value) {
     return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : decimals_for(size));
 }
 
+std::string format_amount(double value) {
+    return std::abs(value) < 999.5 && value == std::trunc(value)
+               ? fmt::format("{:.0f}", value)
+               : format_number(value);
+}
+
 std::string format_duration(double ns) {
     if (ns < 0) {
         return "-" + format_duration(-ns);

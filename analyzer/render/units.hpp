@@ -20,6 +20,10 @@ std::string format_share(double share);
 /// "2.61", "214", "12,800": three digits, all of those before the point.
 std::string format_number(double value);
 
+/// How many or how much of something: "8", "12,800"; as `format_number()` where it is
+/// not whole.
+std::string format_amount(double value);
+
 /// How many digits after the point a column shows whose greatest value is `greatest`:
 /// at least three digits of it.
 int decimals_for(double greatest);

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from metatrain_timing import Run
 from tests.python.support.recording import (
     Outcome,
     Recording,
@@ -92,6 +93,15 @@ def recording(outcome: Outcome) -> Recording:
 @pytest.fixture(scope="module")
 def without_workers(train: Train) -> Recording:
     return train("no-workers", 0, database="run.db").recording
+
+
+@pytest.fixture(scope="module")
+def by_atoms(train: Train) -> Outcome:
+    """Batches are limited by their atoms, by a sampler that packs them once."""
+    return train(
+        "by-atoms", 0, "-r", "architecture.training.max_atoms_per_batch=100",
+        database="run.db",
+    )  # fmt: skip
 
 
 def epochs(outcome: Outcome) -> list[str]:
@@ -233,6 +243,31 @@ def test_structures_and_atoms_are_counted(recording: Recording) -> None:
     assert totals["structures"] == EPOCHS * TRAIN * 8
     assert totals["atoms"] % 4 == 0  # of cells of 16, 32 and 48 atoms
     assert totals["atoms"] >= 16 * totals["structures"]
+
+
+def test_batches_by_atoms_differ_in_size_and_are_packed_once(by_atoms: Outcome) -> None:
+    # One sampler of the training set, one of the validation set.
+    assert by_atoms.recording.count("sampler_setup") == 2
+    report = Run(by_atoms.database).report()
+    (setup,) = [
+        row for row in report["run_time"]["rows"] if row["what"] == "sampler_setup"
+    ]
+    assert setup["total_s"] > 0
+    (phase,) = [phase for phase in report["phases"] if phase["name"] == "train"]
+    counters = {row["name"]: row for row in phase["counters"]}
+    busy_s = sum(
+        row["total_s"]
+        for row in phase["stages"]
+        if row["level"] == 0 and row["stage"] in ("loader", "step")
+    )
+    for name in ("structures", "atoms"):
+        counted, spread = counters[name], counters[name]["per_batch"]
+        assert counted["each_s"] * counted["total"] == pytest.approx(busy_s, rel=1e-6)
+        assert spread["batches"] == phase["steps"]
+        assert spread["min"] <= spread["median"] <= spread["max"]
+        assert spread["min"] < spread["max"]
+    assert counters["structures"]["total"] == EPOCHS * 32
+    assert 48 < counters["atoms"]["per_batch"]["max"] <= 100
 
 
 def test_forward_is_of_the_step_not_of_a_transform(recording: Recording) -> None:

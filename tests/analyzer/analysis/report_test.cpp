@@ -161,6 +161,47 @@ TEST(Report, RatesAreTotalsOverTotalsAndAddUpOverRanks) {
     EXPECT_EQ(report.phases[0].counters[0].name, "structures");
     EXPECT_DOUBLE_EQ(report.phases[0].counters[0].total, 32);
     EXPECT_DOUBLE_EQ(*report.phases[0].counters[0].per_s, 640);
+    // 32 in 50 ms of each of two ranks
+    EXPECT_DOUBLE_EQ(*report.phases[0].counters[0].each_ns, 100.0 * kMs / 32);
+}
+
+TEST(Report, SaysHowMuchTheSizesOfBatchesDiffer) {
+    ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 0), "train");
+    const double at = add_turns(builder, pass, 0, 4);
+    for (const auto& [batch, atoms] : {std::pair(0, 3), {0, 4}, {1, 12}, {2, 5}}) {
+        builder.count(builder.main(), "atoms", 10.0 * batch + 2, atoms,
+                      {pass, batch, batch});
+    }
+    builder.count(builder.main(), "atoms", at, 16, {pass, -1, -1});  // of no batch
+    const auto run = builder.build();
+    const Report report = make_report(Findings(run));
+
+    ASSERT_THAT(report.phases[0].counters, SizeIs(1));
+    const CounterRate& atoms = report.phases[0].counters[0];
+    EXPECT_DOUBLE_EQ(atoms.total, 40);
+    EXPECT_DOUBLE_EQ(*atoms.each_ns, 1.0 * kMs);
+    ASSERT_TRUE(atoms.per_batch);
+    EXPECT_EQ(atoms.per_batch->batches, 3);
+    EXPECT_DOUBLE_EQ(atoms.per_batch->min, 5);
+    EXPECT_DOUBLE_EQ(atoms.per_batch->median, 7);
+    EXPECT_DOUBLE_EQ(atoms.per_batch->max, 12);
+}
+
+TEST(Report, OfWhatIsCountedInNoBatchAndDownHasNoSpreadAndNoTimeEach) {
+    ModelBuilder builder;
+    const auto pass =
+        builder.iterator(builder.loader(builder.main(), "data", 0), "train");
+    add_turns(builder, pass, 0, 4);
+    builder.count(builder.main(), "left", 2, -4, {pass, -1, -1});
+    const auto run = builder.build();
+    const Report report = make_report(Findings(run));
+
+    ASSERT_THAT(report.phases[0].counters, SizeIs(1));
+    EXPECT_DOUBLE_EQ(*report.phases[0].counters[0].per_s, -100);
+    EXPECT_FALSE(report.phases[0].counters[0].each_ns);
+    EXPECT_FALSE(report.phases[0].counters[0].per_batch);
 }
 
 TEST(Report, ShowsWhatTheBeginOfEachEpochCost) {

@@ -90,7 +90,8 @@ TEST(ReportText, ClosesTheTimeOfTheTraining) {
     const std::string table = section_of(scene_text(), "WHERE THE TRAINING TIME GOES");
     EXPECT_THAT(
         table,
-        HasSubstr("400 structures (71.6/s); starting the workers before that: 60.0"));
+        HasSubstr("400 structures (71.6/s, 14.0 ms each; 8 in a batch); starting the "
+                  "workers before\nthat: 60.0"));
     EXPECT_EQ(line_of(table, "steady"), "steady steps (48) 4.80 84.7 %");
     EXPECT_EQ(line_of(table, "waits"), "waits for first batches (2) 0.60 10.6 %");
     EXPECT_EQ(line_of(table, "first steps"), "first steps, not steady yet 0.18 3.2 %");

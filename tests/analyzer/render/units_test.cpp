@@ -38,6 +38,15 @@ TEST(Units, NumbersHaveThreeDigits) {
     EXPECT_EQ(format_number(-1'234'567), "-1,234,567");
 }
 
+TEST(Units, WholeAmountsHaveNoDigitsAfterThePoint) {
+    EXPECT_EQ(format_amount(0), "0");
+    EXPECT_EQ(format_amount(8), "8");
+    EXPECT_EQ(format_amount(-12), "-12");
+    EXPECT_EQ(format_amount(12'800), "12,800");
+    EXPECT_EQ(format_amount(2.5), "2.50");
+    EXPECT_EQ(format_amount(1e300).substr(0, 2), "1,");
+}
+
 TEST(Units, AColumnHasTheDigitsOfItsGreatestValue) {
     EXPECT_EQ(decimals_for(5664), 0);
     EXPECT_EQ(decimals_for(213.8), 1);

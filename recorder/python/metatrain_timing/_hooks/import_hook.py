@@ -30,6 +30,7 @@ HOOKS = {
     "torchdata.stateful_dataloader.stateful_dataloader": "torchdata",
     "metatrain.utils.data.dataset": "metatrain_data",
     "metatrain.utils.data.combine_dataloaders": "metatrain_loader",
+    "metatrain.utils.data.samplers": "metatrain_sampler",
     "metatrain.utils.transfer": "metatrain_step",
     "metatrain.utils.evaluate_model": "metatrain_step",
     "metatrain.utils.loss": "metatrain_step",
