@@ -28,8 +28,10 @@ std::string run_json(const std::string& command, const std::string& path,
         if (report.phases.empty()) {
             throw Error(no_steps_message(report, path));
         }
+        const std::string phase = option_text(options, "phase");
+        choose_phase(report, phase);
         report.advice = advise(findings, report);
-        return to_text(report_json(report));
+        return to_text(report_json(report, phase));
     }
     if (command == "whatif") {
         const WhatIfQuestion question = read_question(options);

@@ -13,7 +13,8 @@ enum class ErrorCode : int {
     gate_undecided = 4,  // a gate was asked for and the data cannot tell
 };
 
-/// The one exception of the analyzer, thrown by load/ and cli/ only.
+/// The one exception of the analyzer, thrown where files are read (load/) and where
+/// what somebody asked for is looked up: options, questions, phases.
 ///
 /// The message is one line "<where>: <what>; <what to do>" without a program name. It
 /// may quote names from files: whoever shows it escapes it with `printable()`.

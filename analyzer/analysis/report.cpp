@@ -1,11 +1,14 @@
 #include "analyzer/analysis/report.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <future>
 #include <set>
 
 #include "analyzer/analysis/loader_labels.hpp"
 #include "analyzer/analysis/run_facts.hpp"
+#include "analyzer/error.hpp"
 #include "analyzer/model/ended.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -142,6 +145,18 @@ PhaseReport describe_phase(const Findings& findings, std::size_t number) {
     return phase;
 }
 
+// "'train', 'evaluation'": each once.
+std::string names_of_phases(const Report& report) {
+    std::vector<std::string> names;
+    for (const PhaseReport& phase : report.phases) {
+        const std::string name = "'" + phase.name + "'";
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            names.push_back(name);
+        }
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 Report make_report(const Findings& findings) {
@@ -196,16 +211,20 @@ Report make_report(const Findings& findings) {
     return report;
 }
 
-bool focus_on(Report& report, const std::string& phase) {
-    const auto wanted =
-        std::find_if(report.phases.begin(), report.phases.end(),
-                     [&](const PhaseReport& one) { return one.name == phase; });
-    if (wanted == report.phases.end()) {
-        return false;
+void choose_phase(Report& report, const std::string& wanted) {
+    if (wanted.empty()) {
+        return;
     }
-    std::rotate(report.phases.begin(), wanted, std::next(wanted));
+    const auto found =
+        std::find_if(report.phases.begin(), report.phases.end(),
+                     [&](const PhaseReport& one) { return one.name == wanted; });
+    if (found == report.phases.end()) {
+        throw Error("phase '" + wanted + "': no such phase; there are " +
+                        names_of_phases(report),
+                    ErrorCode::usage);
+    }
+    std::rotate(report.phases.begin(), found, std::next(found));
     report.verdict = judge(report);
-    return true;
 }
 
 }  // namespace metatrain_timing::analyzer

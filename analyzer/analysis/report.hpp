@@ -85,8 +85,9 @@ struct Report {
 /// Pure. A run without any loop gives a report without phases.
 Report make_report(const Findings& findings);
 
-/// Puts the first phase of this name to the front, so that the verdict is about it.
-/// False, and nothing changes, where there is none.
-bool focus_on(Report& report, const std::string& phase);
+/// Puts the first phase of this name to the front, so that verdict and advice are about
+/// it. Empty: all stays as it is.
+/// @throws Error (usage) with one line where there is no such phase.
+void choose_phase(Report& report, const std::string& wanted);
 
 }  // namespace metatrain_timing::analyzer

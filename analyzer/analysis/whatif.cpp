@@ -118,7 +118,8 @@ std::optional<Predictor> make_predictor(const Findings& findings, const Report& 
 std::optional<WhatIf> ask_what_if(const Findings& findings,
                                   const WhatIfQuestion& question,
                                   std::string& problem) {
-    const Report report = make_report(findings);
+    Report report = make_report(findings);
+    choose_phase(report, question.phase);
     WhatIf answer;
     const auto predictor = make_predictor(findings, report, answer.warnings, problem);
     if (!predictor) {

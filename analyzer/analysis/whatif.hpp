@@ -35,8 +35,9 @@ std::optional<Predictor> make_predictor(const Findings& findings, const Report& 
                                         std::vector<Warning>& warnings,
                                         std::string& problem);
 
-/// Every combination of what is asked, for the phase that the report is about. Nothing
-/// where the run cannot be replayed or has no such stage; `problem` says so then. Pure.
+/// Every combination of what is asked, for the phase that is asked for. Nothing where
+/// that cannot be replayed or has no such stage; `problem` says so then. Pure.
+/// @throws Error (usage) where there is no such phase.
 std::optional<WhatIf> ask_what_if(const Findings& findings,
                                   const WhatIfQuestion& question, std::string& problem);
 

@@ -3,6 +3,7 @@
 #include <CLI/StringTools.hpp>
 #include <CLI/TypeTools.hpp>
 
+#include "analyzer/analysis/question_text.hpp"
 #include "analyzer/error.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -75,6 +76,7 @@ WhatIfQuestion read_question(const std::map<std::string, std::string>& options) 
     for (const std::string& line : parts_of(options, "scale", '\n')) {
         question.add_scale(line);
     }
+    question.phase = option_text(options, "phase");
     return question;
 }
 

@@ -16,6 +16,7 @@ struct WhatIfQuestion {
     std::vector<bool> pin_memory;
     /// Stages made cheaper or dearer: name -> part of what they take now.
     std::map<std::string, double> scale;
+    std::string phase;  // empty: the one that the report is about
 
     static constexpr std::int64_t kMostWorkers = 256;
     static constexpr std::int64_t kMostPrefetch = 1024;

@@ -1,6 +1,5 @@
 #include "analyzer/cli/report.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <metatrain_timing/analyzer/analyzer.hpp>
 #include <ostream>
@@ -20,31 +19,15 @@ struct Arguments {
     ReportView view;
 };
 
-// The verdict is about what is shown.
-void choose_phase(Report& report, const Arguments& arguments) {
-    if (report.phases.empty()) {
-        throw Error(no_steps_message(report, arguments.run.path));
-    }
-    const std::string& wanted = arguments.view.phase;
-    if (wanted.empty() || focus_on(report, wanted)) {
-        return;
-    }
-    std::string names;
-    for (const PhaseReport& phase : report.phases) {
-        if (names.find("'" + phase.name + "'") == std::string::npos) {
-            names += (names.empty() ? "'" : ", '") + phase.name + "'";
-        }
-    }
-    throw Error("--phase " + wanted + ": no such phase; there are " + names,
-                ErrorCode::usage);
-}
-
 void show(const Arguments& arguments, Shell& shell) {
     const Run run = load_run(arguments.run.path, arguments.run.run);
     const Findings findings(run);
     Report report = make_report(findings);
     shell.warn(report.warnings);
-    choose_phase(report, arguments);
+    if (report.phases.empty()) {
+        throw Error(no_steps_message(report, arguments.run.path));
+    }
+    choose_phase(report, arguments.view.phase);
     report.advice = advise(findings, report);
     switch (arguments.format) {
         case Format::json:

@@ -63,6 +63,11 @@ void add_whatif_command(CLI::App& app, Shell& shell) {
     add_run_arguments(*command, arguments->run);
     add_format_option(*command, arguments->format,
                       {Format::text, Format::json, Format::csv, Format::markdown});
+    command
+        ->add_option("--phase", question.phase,
+                     "Of this phase: train, evaluation, before-training or a name"
+                     " given with phase()")
+        ->type_name("");
     add_list(*command, "--num-workers", question.num_workers,
              "Numbers of workers to try, as 0,1,2,4")
         ->check(CLI::Range(std::int64_t{0}, WhatIfQuestion::kMostWorkers));

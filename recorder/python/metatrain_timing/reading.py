@@ -35,13 +35,15 @@ class Run:
         self._path = os.fspath(path)
         self._options = {"run": str(run)} if run != "" else {}
 
-    def report(self) -> dict[str, Any]:
+    def report(self, *, phase: str = "") -> dict[str, Any]:
         """
         The report, as `mt-analyze report --format json` prints it.
 
-        :raises AnalyzerError: when there is nothing to read.
+        :param phase: show this one only, with verdict and advice about it: "train",
+            "evaluation", "before-training" or a name given with `phase()`.
+        :raises AnalyzerError: when there is nothing to read, or no such phase.
         """
-        report: dict[str, Any] = self._analyze("report")
+        report: dict[str, Any] = self._analyze("report", phase=phase)
         return report
 
     def sql(self, query: str) -> list[dict[str, Any]]:
@@ -65,6 +67,7 @@ class Run:
         persistent_workers: bool | Iterable[bool] = (),
         pin_memory: bool | Iterable[bool] = (),
         scale: Mapping[str, float] | None = None,
+        phase: str = "",
     ) -> dict[str, Any]:
         """
         Predict the step time with other settings of the DataLoader.
@@ -79,6 +82,8 @@ class Run:
         :param pin_memory: whether batches are copied to page-locked memory.
         :param scale: stages made cheaper or dearer: which part of what they took they
             would take, as ``{"collate": 0.5}``.
+        :param phase: of which the step time is predicted, as of `report()`; empty:
+            the training that took longest, else the longest loop.
         :return: as `mt-analyze whatif --format json` prints it.
         :raises AnalyzerError: when there is nothing to read or to predict.
         """
@@ -93,6 +98,7 @@ class Run:
             name: ",".join(str(value).lower() for value in _values(given))
             for name, given in lists.items()
         }
+        options["phase"] = phase
         options["scale"] = "\n".join(f"{k}={v}" for k, v in (scale or {}).items())
         answer: dict[str, Any] = self._analyze("whatif", **options)
         return answer

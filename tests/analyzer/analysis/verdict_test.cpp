@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/analysis/report.hpp"
+#include "analyzer/error.hpp"
 #include "analyzer/render/verdict_text.hpp"
 #include "tests/support/model_builder.hpp"
 
@@ -249,8 +250,10 @@ TEST(Verdict, OfAnotherPhaseIsAboutThatPhase) {
     Report report = make_report(Findings(run));
 
     EXPECT_EQ(report.verdict.bound_by, BoundBy::compute);
-    EXPECT_FALSE(focus_on(report, "warm-up"));
-    ASSERT_TRUE(focus_on(report, "evaluation"));
+    choose_phase(report, "");
+    EXPECT_THROW(choose_phase(report, "warm-up"), Error);
+    EXPECT_EQ(report.phases.front().name, "train");
+    choose_phase(report, "evaluation");
     EXPECT_EQ(report.phases.front().name, "evaluation");
     EXPECT_EQ(report.verdict.bound_by, BoundBy::input);
     EXPECT_THAT(verdict_text(report), HasSubstr("90.0 ms of a 100 ms step"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/error.hpp"
 #include "tests/support/model_builder.hpp"
 
 namespace metatrain_timing::analyzer {
@@ -75,6 +76,35 @@ TEST_F(OneSlowWorker, WaitsLessIfAStageIsFaster) {
     question.scale = {{"collate", 0.5}};
     const WhatIf answer = ask(question);
     EXPECT_NEAR(answer.predictions[0].step_ns, 20 * kMs, 1);
+}
+
+TEST_F(OneSlowWorker, MayBeAskedOfAnotherLoop) {
+    const auto loader = run_.loader(run_.main(), "held out", 0);
+    const auto pass = run_.iterator(loader, "evaluation");
+    for (int turn = 0; turn < kSteps; ++turn) {
+        const double at = 100'000 + 5 * turn;
+        run_.add(run_.main(), "loader", at, at + 3, {pass, turn, turn});
+        run_.add(run_.main(), "fetch", at, at + 3, {pass, turn, turn});
+        run_.add(run_.main(), "step", at + 3, at + 5, {pass, turn, turn});
+    }
+    EXPECT_EQ(ask({}).phase, "train");
+    WhatIfQuestion question;
+    question.phase = "evaluation";
+    const WhatIf answer = ask(question);
+    EXPECT_EQ(answer.phase, "evaluation");
+    EXPECT_EQ(answer.loader, "held out");
+    EXPECT_NEAR(answer.predictions.at(0).step_ns, 5 * kMs, 1);
+
+    question.phase = "sleep";
+    std::string problem;
+    try {
+        ask_what_if(Findings(run_.build()), question, problem);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::usage);
+        EXPECT_STREQ(error.what(),
+                     "phase 'sleep': no such phase; there are 'train', 'evaluation'");
+    }
 }
 
 TEST_F(OneSlowWorker, HasAdviceByWhatItWouldSave) {

@@ -24,13 +24,15 @@ Run load_run(const std::string& path, const std::string& run = "");
 
 /// The text that `mt-analyze <command> <path> --format json` prints.
 ///
-/// `command` is "diff", "report", "runs", "sql" or "whatif". Options have the names of
-/// the command line without the dashes before them: "run"; for sql also "query"; for
-/// whatif "num-workers", "prefetch-factor", "in-order", "persistent-workers" and
-/// "pin-memory", each a list as "0,1,2" or "true,false", and "scale", a line
-/// "STAGE=FACTOR" for each stage; for diff "before" (else `path`) and "after", a path
-/// in each line, "phase", "min-effect", "run-noise", "gate", "fail-on" (a list), and
-/// "strict" and "force", which are "true".
+/// `command` is "diff", "history", "report", "runs", "sql" or "whatif". Options have
+/// the names of the command line without the dashes before them: "run"; for sql also
+/// "query"; for report "phase"; for whatif "phase", "num-workers", "prefetch-factor",
+/// "in-order", "persistent-workers" and "pin-memory", each a list as "0,1,2" or
+/// "true,false", and "scale", a line "STAGE=FACTOR" for each stage; for diff "before"
+/// (else `path`) and "after", a path in each line, "phase", "min-effect", "run-noise",
+/// "gate", "fail-on" (a list), and "strict" and "force", which are "true"; for history
+/// "paths" (else `path`), a path in each line, "metric", "phase", "by", "min-effect"
+/// and "fail-on".
 std::string run_json(const std::string& command, const std::string& path,
                      const std::map<std::string, std::string>& options = {});
 
