@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <metatrain_timing/recorder/step_tracker.hpp>
 #include <new>
 
 #include "recorder/core/src/clock.hpp"
@@ -105,7 +106,23 @@ void Recorder::save_children() {
     }
 }
 
+// Without the lock of the recorder: a fork takes the two in the other order.
+void Recorder::note_step_counts() noexcept {
+    try {
+        const StepTracker& tracker = StepTracker::of_process();
+        if (epoch.load() == 0 || !tracker.has_counted()) {
+            return;
+        }
+        for (const auto& [requester, count] : tracker.step_counts()) {
+            definitions.set_fact("steps." + requester, std::to_string(count));
+        }
+    } catch (...) {
+        // out of memory: the end goes on without
+    }
+}
+
 void Recorder::stop(bool children_ended_too) {
+    note_step_counts();
     const TimedLock lock = lock_until(lifecycle_mutex_, deadline());
     if (!lock.owns_lock()) {
         return;

@@ -82,6 +82,7 @@ class Recorder {
     ProcessRow process_row() const;
     void make_store(const ProcessRow& process);
     void forget_parent(bool was_recording);
+    void note_step_counts() noexcept;
 
     std::timed_mutex lifecycle_mutex_;  // guards what follows
     Options options_;

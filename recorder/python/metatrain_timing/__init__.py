@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .api import count, flush, health, phase
+    from .api import StepTracker, count, flush, health, phase
     from .reading import AnalyzerError, Run, diff, history
     from .timing import (
         COLLATE_STAGES,
@@ -44,6 +44,7 @@ _MODULE_OF = {
     "ENABLED": "timing",
     "Run": "reading",
     "STEP_BREAKDOWN": "timing",
+    "StepTracker": "api",
     "TOP_STAGES": "timing",
     "TRANSFORM_PREFIX": "timing",
     "count": "api",
@@ -69,6 +70,7 @@ __all__ = [
     "TRANSFORM_PREFIX",
     "AnalyzerError",
     "Run",
+    "StepTracker",
     "count",
     "count_systems",
     "diff",

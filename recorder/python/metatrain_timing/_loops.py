@@ -12,13 +12,18 @@ import functools
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any, ClassVar
+from typing import Any
 
 from . import _native
 from ._guard import guarded
 from ._native import begin, cancel, end, set_context
 
 STEP = _native.stage("step")
+STEPS = _native.StepTracker.of_process()
+LOOP = "loop"
+"""Requester of steps that loops make: a body with an optimizer's step is one."""
+OPTIMIZERS = "optimizers"
+"""Requester where there is no loop: a round of all optimizers is one."""
 
 _GENERATOR = 0x20  # CO_GENERATOR of the code's flags
 _JUMPS = frozenset(dis.hasjrel + dis.hasjabs)
@@ -123,6 +128,8 @@ class _Thread(threading.local):
         """Index of the batch that it unpickled last."""
         self.in_pin_thread = False
         self.pinning = False
+        self.loops_ran = False
+        """Whether a loop ran since optimizers stepped without one."""
         self.optimizers: dict[int, int] = {}
         """Tokens of the optimizers that are making their step."""
         self.phases: list[str] = []
@@ -131,24 +138,20 @@ class _Thread(threading.local):
         """Whether bodies are recorded: a thread that only prefetches has none."""
 
 
-class _Steps:
-    done = 0
-    loopless: ClassVar[dict[int, int]] = {}
-
-
 thread = _Thread()
+_rounds: dict[int, int] = {}
+"""Steps of each optimizer, by its id, while there is no loop."""
 
 
 def forget() -> None:
     """In a forked child: the loops were the parent's."""
     thread.forget()
-    _Steps.done = 0
-    _Steps.loopless = {}
+    _rounds.clear()
 
 
 def steps_done() -> int:
     """Training steps that this process has completed."""
-    return _Steps.done
+    return STEPS.current_step()
 
 
 # --- waits ----------------------------------------------------------------------------
@@ -331,14 +334,15 @@ def optimizer_stepped(optimizer: object) -> None:
     if thread.stack:
         thread.stack[-1].stepped = True
         return
-    rounds = _Steps.loopless
-    newest = max(rounds.values(), default=0)
+    newest = max(_rounds.values(), default=0)
     # One that was not seen before takes part in the round that is going on.
-    count = rounds.get(id(optimizer), max(newest - 1, 0)) + 1
-    rounds[id(optimizer)] = count
+    count = _rounds.get(id(optimizer), max(newest - 1, 0)) + 1
+    _rounds[id(optimizer)] = count
     if count > newest:
-        _Steps.done += 1
-        set_context(-1, -1, _Steps.done)
+        if thread.loops_ran:  # and counted
+            thread.loops_ran = False
+            STEPS.init_step_count(OPTIMIZERS)
+        STEPS.increment_step(OPTIMIZERS)
         _native.turn_ended()
 
 
@@ -356,8 +360,8 @@ def _note_end(asker: Asker, exhausted: bool) -> None:
 
 
 def _open_body(loop: Loop, number: int, batch: int) -> None:
-    loop.context = (number, batch, _Steps.done)
-    set_context(number, batch, _Steps.done)
+    loop.context = (number, batch, steps_done())
+    set_context(*loop.context)
     loop.body = begin(loop.body_stage)
     if loop.extra_stage:
         begin(loop.extra_stage)  # ends with the body
@@ -372,7 +376,7 @@ def _end_body(loop: Loop) -> None:
         cancel(loop.body)
     loop.body = 0
     if loop.stepped or (loop.counts and thread.stack[0] is loop):
-        _Steps.done += 1
+        STEPS.increment_step(LOOP)
     loop.stepped = False
     _native.turn_ended()
 
@@ -388,7 +392,7 @@ def _close_from(index: int) -> None:
     if stack:
         set_context(*stack[-1].context)
     else:
-        set_context(-1, -1, _Steps.done)
+        set_context(-1, -1, steps_done())
 
 
 def _find_or_push(asker: Asker, frame: FrameType) -> Loop:
@@ -411,6 +415,9 @@ def _find_or_push(asker: Asker, frame: FrameType) -> Loop:
         index -= 1
     if index < 0:
         _close_left(frame)
+        if not thread.stack:  # others may have counted since the last loop
+            STEPS.init_step_count(LOOP)
+            thread.loops_ran = True
         loop = Loop(key, id(place))
         thread.stack.append(loop)
     else:

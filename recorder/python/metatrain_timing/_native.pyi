@@ -114,6 +114,48 @@ class timed:
     ) -> None: ...
     def __call__(self, function: _F) -> _F: ...
 
+# --- recorder: steps ------------------------------------------------------------------
+class StepTracker:
+    """
+    One count of training steps, though several parties announce them.
+
+    Each *requester* (an optimizer, a loop, a profiler, the program) counts for itself,
+    and the step is the greatest of their counts: a step that three of them announce is
+    one. Methods are those of torch.autograd.profiler.KinetoStepTracker, of which there
+    is one; of this one there may be any number. Any thread may call them.
+    """
+
+    def __init__(self, on_step: Callable[[int], object] | None = None) -> None:
+        """
+        :param on_step: called with each step as it is reached, in order, one at a time.
+            What it raises comes out of `increment_step`; the step is counted then.
+        """
+
+    @staticmethod
+    def of_process() -> StepTracker:
+        """The one of this process, whose step its records carry."""
+
+    def init_step_count(self, requester: str) -> None:
+        """Let a requester begin, also anew, with the current step."""
+
+    def erase_step_count(self, requester: str) -> bool:
+        """
+        Forget a requester; that lowers no step.
+
+        :return: whether it was known.
+        """
+
+    def increment_step(self, requester: str) -> int:
+        """
+        Count a step of a requester, which begins with the current step if it is new.
+
+        :return: the current step.
+        """
+
+    def current_step(self) -> int: ...
+    def step_counts(self) -> dict[str, int]:
+        """The count of each requester that is not erased."""
+
 # --- analyzer -------------------------------------------------------------------------
 def analyze(path: str, command: str, options: dict[str, str]) -> str:
     """Run `report`, `runs` or `sql` of mt-analyze and return its JSON as text.

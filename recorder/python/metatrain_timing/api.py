@@ -6,6 +6,9 @@ from typing import Any
 
 from . import _native, _session, _startup
 from ._loops import thread
+from ._native import StepTracker
+
+__all__ = ["StepTracker", "count", "flush", "health", "phase"]
 
 if _startup.is_requested():
     _session.start()

@@ -19,6 +19,7 @@
 #include <metatrain_timing/recorder/recorder.hpp>
 
 #include "recorder/python/src/hot_path.hpp"
+#include "recorder/python/src/step_tracker.hpp"
 
 #ifdef MT_PYTHON_WITH_ANALYZER
 #include <metatrain_timing/analyzer/analyzer.hpp>
@@ -235,6 +236,7 @@ NB_MODULE(_native, m) {
     bind_life_cycle(m);
     bind_loaders(m);
     bind_names(m);
+    mt::python::bind_step_tracker(m);
     bind_analyzer(m);
     if (mt::python::add_hot_path(m.ptr()) < 0 || mt::python::add_timed(m.ptr()) < 0) {
         throw nb::python_error();

@@ -26,6 +26,7 @@ HOOKS = {
     "torch.utils.data.dataloader": "dataloader",
     "torch.autograd": "autograd",
     "torch.optim.optimizer": "optimizer",
+    "torch.profiler.profiler": "profiler",
     "torch.nn.utils.clip_grad": "gradients",
     "torchdata.stateful_dataloader.stateful_dataloader": "torchdata",
     "metatrain.utils.data.dataset": "metatrain_data",
