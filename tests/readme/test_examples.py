@@ -11,7 +11,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = [
     pytest.param(text, id=f"{page}-{number}")
-    for page in ("steps.md",)
+    for page in ("benchmarker.md", "steps.md")
     for number, text in enumerate(
         re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
     )
@@ -19,7 +19,7 @@ EXAMPLES = [
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 2
+    assert len(EXAMPLES) == 3
 
 
 @pytest.mark.parametrize("text", EXAMPLES)

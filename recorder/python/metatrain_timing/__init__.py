@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .api import StepTracker, count, flush, health, phase
+    from .benchmarker import Benchmarker
     from .reading import AnalyzerError, Run, diff, history
     from .timing import (
         COLLATE_STAGES,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "AnalyzerError": "reading",
+    "Benchmarker": "benchmarker",
     "COLLATE_STAGES": "timing",
     "ENABLED": "timing",
     "Run": "reading",
@@ -69,6 +71,7 @@ __all__ = [
     "TOP_STAGES",
     "TRANSFORM_PREFIX",
     "AnalyzerError",
+    "Benchmarker",
     "Run",
     "StepTracker",
     "count",

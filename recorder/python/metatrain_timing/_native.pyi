@@ -156,6 +156,77 @@ class StepTracker:
     def step_counts(self) -> dict[str, int]:
         """The count of each requester that is not erased."""
 
+# --- recorder: benchmarks -------------------------------------------------------------
+class BenchmarkWindow:
+    """What was measured of some steps of one epoch."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def first_step(self) -> int: ...
+    @property
+    def steps(self) -> int:
+        """Fewer than planned where the epoch ended before."""
+
+    @property
+    def total_ns(self) -> int: ...
+    @property
+    def samples(self) -> float:
+        """Of all ranks."""
+
+    @property
+    def step_ns(self) -> float:
+        """Mean."""
+
+    @property
+    def step_error_ns(self) -> float | None:
+        """Standard error of the mean, by blocks of steps; None below 20 steps."""
+
+    @property
+    def samples_per_s(self) -> float: ...
+
+class BenchmarkPrediction:
+    """How long a training takes as a whole, at 95 %, and of what that is the sum."""
+
+    @property
+    def total_ns(self) -> float: ...
+    @property
+    def low_ns(self) -> float: ...
+    @property
+    def high_ns(self) -> float: ...
+    @property
+    def steps_ns(self) -> float: ...
+    @property
+    def epoch_starts_ns(self) -> float:
+        """Making iterators and workers, first batches."""
+
+    @property
+    def epoch_ends_ns(self) -> float:
+        """All between the last step of an epoch and the next epoch."""
+
+class Benchmark:
+    """Which epoch and step comes next, and what was measured; see benchmark.hpp."""
+
+    def __init__(
+        self,
+        epochs: int,
+        *,
+        min_steps: int,
+        epoch_list: list[int],
+        step_list: list[int],
+        all_epochs: bool,
+        warmup_steps: int,
+    ) -> None: ...
+    def begin_epoch(self, now_ns: int) -> int | None: ...
+    def begin_pass(self, now_ns: int, steps: int | None) -> None: ...
+    def begin_step(self) -> int | None: ...
+    def batch_delivered(self, now_ns: int) -> None: ...
+    def end_step(self, now_ns: int, samples: float) -> bool: ...
+    def end_pass(self, now_ns: int) -> None: ...
+    def set_samples(self, samples: float) -> None: ...
+    def windows(self) -> list[BenchmarkWindow]: ...
+    def prediction(self) -> BenchmarkPrediction | None: ...
+
 # --- analyzer -------------------------------------------------------------------------
 def analyze(path: str, command: str, options: dict[str, str]) -> str:
     """Run `report`, `runs` or `sql` of mt-analyze and return its JSON as text.

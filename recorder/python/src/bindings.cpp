@@ -18,6 +18,7 @@
 
 #include <metatrain_timing/recorder/recorder.hpp>
 
+#include "recorder/python/src/benchmark.hpp"
 #include "recorder/python/src/hot_path.hpp"
 #include "recorder/python/src/step_tracker.hpp"
 
@@ -237,6 +238,7 @@ NB_MODULE(_native, m) {
     bind_loaders(m);
     bind_names(m);
     mt::python::bind_step_tracker(m);
+    mt::python::bind_benchmark(m);
     bind_analyzer(m);
     if (mt::python::add_hot_path(m.ptr()) < 0 || mt::python::add_timed(m.ptr()) < 0) {
         throw nb::python_error();

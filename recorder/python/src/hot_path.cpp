@@ -90,6 +90,9 @@ PyObject* py_add(PyObject* /*module*/, Arguments arguments, Py_ssize_t given) no
     if (!check_count("add", given, 3, 6) || !read_integers(arguments, given, values)) {
         return nullptr;
     }
+    if (recording()) {
+        name_thread_once();
+    }
     add(static_cast<StageId>(values[0]), values[1], values[2],
         {.iterator = values[3], .batch = values[4], .step = values[5]});
     Py_RETURN_NONE;
@@ -104,6 +107,9 @@ PyObject* py_count(PyObject* /*module*/, Arguments arguments,
     const double value = PyFloat_AsDouble(arguments[1]);
     if (PyErr_Occurred() != nullptr) {
         return nullptr;
+    }
+    if (recording()) {
+        name_thread_once();
     }
     count(static_cast<CounterId>(counter), value);
     Py_RETURN_NONE;
