@@ -16,7 +16,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 build_packages=(
     g++ cmake ninja-build libsqlite3-dev libsqlitecpp-dev libfmt-dev libcli11-dev
-    nlohmann-json3-dev libboost-math-dev python3 python3-dev python3-venv
+    nlohmann-json3-dev rapidjson-dev zlib1g-dev libboost-math-dev python3 python3-dev python3-venv
 )
 test_packages=(
     libgtest-dev libgmock-dev libbenchmark-dev ccache clang-14 libclang-rt-14-dev

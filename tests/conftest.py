@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{package} is not installed"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program() -> str:
     """The program mt-analyze, of MT_ANALYZE or of PATH."""
     found = os.environ.get("MT_ANALYZE") or shutil.which("mt-analyze")

@@ -1,13 +1,8 @@
 #include "analyzer/load/merge.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <metatrain_timing/schema/sql.hpp>
 #include <system_error>
@@ -16,6 +11,7 @@
 #include "analyzer/load/counted.hpp"
 #include "analyzer/load/gather.hpp"
 #include "analyzer/load/open_files.hpp"
+#include "analyzer/load/partial_file.hpp"
 #include "analyzer/load/run_file.hpp"
 #include "analyzer/load/select.hpp"
 #include "analyzer/load/source.hpp"
@@ -25,71 +21,6 @@ namespace metatrain_timing::analyzer {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
-    throw Error(path + ": " + what + " (" + std::generic_category().message(error) +
-                ")");
-}
-
-// A new, empty file beside `path`, removed unless it was given its name.
-class PartialFile {
-  public:
-    explicit PartialFile(const std::string& path) : name_(path + ".partial-XXXXXX") {
-        const int descriptor = mkstemp(name_.data());
-        if (descriptor < 0) {
-            fail(path, "cannot be written", errno);
-        }
-        const mode_t mask = umask(0);
-        umask(mask);
-        fchmod(descriptor, 0666 & ~mask);
-        close(descriptor);
-    }
-
-    ~PartialFile() {
-        if (!name_.empty()) {
-            unlink(name_.c_str());
-        }
-    }
-
-    PartialFile(const PartialFile&) = delete;
-    PartialFile& operator=(const PartialFile&) = delete;
-
-    const std::string& name() const { return name_; }
-
-    void make_durable() const {
-        const int descriptor = open(name_.c_str(), O_RDONLY | O_CLOEXEC);
-        if (descriptor < 0 || fsync(descriptor) != 0) {
-            fail(name_, "cannot be written", errno);
-        }
-        close(descriptor);
-    }
-
-    // As the new file `path`; nothing is overwritten, whoever makes it meanwhile.
-    void become_new(const std::string& path) {
-        if (link(name_.c_str(), path.c_str()) == 0) {
-            return;  // the other name goes with this object
-        }
-        if (errno == EEXIST) {
-            fail(path, "not overwritten", EEXIST);
-        }
-        // some filesystems have no hard links
-        if (renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, path.c_str(),
-                      RENAME_NOREPLACE) != 0) {
-            fail(path, "cannot be written", errno);
-        }
-        name_.clear();
-    }
-
-    void replace(const std::string& path) {
-        if (rename(name_.c_str(), path.c_str()) != 0) {
-            fail(path, "cannot be replaced", errno);
-        }
-        name_.clear();
-    }
-
-  private:
-    std::string name_;
-};
 
 // A newer minor version has columns that would be lost.
 void refuse_newer_minor(OpenFiles& opened) {

@@ -26,6 +26,7 @@ INTERVALS = 12_000_000
 
 REPORT = "mt-analyze report"
 WHATIF = "mt-analyze whatif, 5 settings"
+EXPORT = "mt-analyze export, to nowhere"
 SQLITE = "SQLite, reading the columns alone"
 PANDAS = "pandas, group by stage"
 DUCKDB = "DuckDB, group by stage"
@@ -131,6 +132,7 @@ def main() -> None:
             WHATIF: lambda: cost_of(
                 mt_analyze, "whatif", run, "--num-workers", "0,1,2,4,8"
             ),
+            EXPORT: lambda: cost_of(mt_analyze, "export", run, "-o", "-"),
             SQLITE: lambda: cost_of(sys.executable, "-c", _SQLITE, *files),
             PANDAS: lambda: cost_of(sys.executable, "-c", _PANDAS, *files),
             DUCKDB: lambda: cost_of(sys.executable, "-c", _DUCKDB, *files),

@@ -55,7 +55,14 @@ FORBIDDEN = {
         "analyzer/render/",
         "analyzer/cli/",
     ),
-    "analyzer/load": ("analyzer/analysis/", "analyzer/render/", "analyzer/cli/"),
+    "analyzer/load": (
+        "analyzer/analysis/",
+        "analyzer/render/",
+        "analyzer/trace/",
+        "analyzer/cli/",
+    ),
+    # Timelines are made of rows as they are read, without the model of a whole run.
+    "analyzer/trace": ("sqlite3.h", "SQLiteCpp/", "fstream", "analyzer/cli/"),
     "analyzer/render": (
         "metatrain_timing/recorder/",
         "SQLiteCpp/",
