@@ -16,6 +16,7 @@
 #include "analyzer/cli/diff.hpp"
 #include "analyzer/cli/export.hpp"
 #include "analyzer/cli/history.hpp"
+#include "analyzer/cli/import.hpp"
 #include "analyzer/cli/merge.hpp"
 #include "analyzer/cli/noise.hpp"
 #include "analyzer/cli/report.hpp"
@@ -40,6 +41,7 @@ constexpr const char* kExamples =
     "  mt-analyze sql run.db 'SELECT * FROM v_stage_summary'\n"
     "  mt-analyze merge run.db -o all.db           one file to carry home\n"
     "  mt-analyze export run.db -o trace.json.gz   a timeline for ui.perfetto.dev\n"
+    "  mt-analyze import trace.json --from kineto -o run.db   a run of torch.profiler\n"
     "\n"
     "Reads what trainings record with METATRAIN_TIMING_DB=run.db; changes nothing, "
     "but\n"
@@ -77,6 +79,7 @@ int run_commands(int argc, char** argv, Shell& shell) {
     add_merge_command(app, shell);
     add_sql_command(app, shell);
     add_export_command(app, shell);
+    add_import_command(app, shell);
     std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
     if (!arguments.empty() && arguments.front() == "diff") {
         std::replace(arguments.begin(), arguments.end(), std::string("--"),

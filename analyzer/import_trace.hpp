@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/run.hpp"
+#include "analyzer/trace/run_from_trace.hpp"
+
+namespace metatrain_timing::analyzer {
+
+struct ImportAnswer {
+    std::uint64_t event_count = 0;
+    std::uint64_t interval_count = 0;
+    std::vector<Warning> warnings;
+};
+
+/// Makes a run file of traces; several are ranks of one training. About 1 µs and 50
+/// bytes of memory an event. A file that exists is not overwritten.
+/// @throws Error where a trace cannot be read, or has no events.
+ImportAnswer import_trace(const std::vector<std::string>& traces, TraceSource source,
+                          const std::string& output);
+
+}  // namespace metatrain_timing::analyzer
