@@ -3,30 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
 
-#include "analyzer/error.hpp"
 #include "analyzer/load/nesting.hpp"
+#include "analyzer/trace/exported_run.hpp"
+#include "analyzer/trace/json_values.hpp"
 #include "analyzer/trace/kineto_loops.hpp"
 
 namespace metatrain_timing::analyzer {
 namespace {
 
 constexpr std::size_t kMostNames = 65535;
-constexpr const char* kOwnSchema = "mt.trace/1";
-
-template <typename Number>
-std::optional<Number> to_number(std::string_view text) {
-    Number value = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size()
-               ? std::optional(value)
-               : std::nullopt;
-}
 
 std::int32_t index_or_none(const std::map<std::string, std::string>& values,
                            const char* name) {
@@ -36,152 +25,6 @@ std::int32_t index_or_none(const std::map<std::string, std::string>& values,
     }
     const auto number = to_number<std::int32_t>(found->second);
     return number && *number >= 0 ? *number : -1;
-}
-
-// Numbers are texts in what was read; see TraceEnd.
-std::int64_t integer(const Json& object, const char* name, std::int64_t otherwise = 0) {
-    const auto found = object.find(name);
-    if (found == object.end() || !found->is_string()) {
-        return otherwise;
-    }
-    return to_number<std::int64_t>(found->get_ref<const std::string&>())
-        .value_or(otherwise);
-}
-
-std::optional<std::int64_t> maybe_integer(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found == object.end() || !found->is_string()
-               ? std::nullopt
-               : to_number<std::int64_t>(found->get_ref<const std::string&>());
-}
-
-std::string text(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>()
-                                                       : std::string();
-}
-
-bool flag(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_boolean() && found->get<bool>();
-}
-
-const Json& list(const Json& object, const char* name) {
-    static const Json kNone = Json::array();
-    const auto found = object.find(name);
-    return found != object.end() && found->is_array() ? *found : kNone;
-}
-
-std::vector<CpuReading> usage_of(const Json& owner) {
-    std::vector<CpuReading> readings;
-    for (const Json& row : list(owner, "cpu_usage")) {
-        const auto value = [&](std::size_t i) {
-            return row.is_array() && i < row.size() && row[i].is_string()
-                       ? to_number<std::int64_t>(row[i].get_ref<const std::string&>())
-                       : std::nullopt;
-        };
-        if (const auto at_ns = value(0), cpu_ns = value(1); at_ns && cpu_ns) {
-            readings.push_back({*at_ns, *cpu_ns, value(2).value_or(-1)});
-        }
-    }
-    return readings;
-}
-
-Process process_of(const Json& row, std::int64_t begin_unix_ns) {
-    Process process;
-    process.uuid = text(row, "uuid");
-    process.parent_uuid = text(row, "parent_uuid");
-    const std::string role = text(row, "role");
-    process.role = role == "worker"  ? Role::worker
-                   : role == "child" ? Role::child
-                                     : Role::main;
-    process.rank = integer(row, "rank");
-    process.world_size = integer(row, "world_size", 1);
-    process.worker_id = maybe_integer(row, "worker");
-    process.loader = static_cast<std::int32_t>(integer(row, "loader", -1));
-    process.pid = integer(row, "system_pid");
-    process.start_method = text(row, "start_method");
-    process.host = text(row, "host");
-    process.boot_id = "imported";  // all times are of one clock
-    process.started_ns = integer(row, "started_ns");
-    process.ended_ns = maybe_integer(row, "ended_ns");
-    process.ending = text(row, "ending");
-    process.dropped_count = integer(row, "dropped_count");
-    process.unsummed_count = integer(row, "unsummed_count");
-    process.clock_offset_ns = begin_unix_ns;
-    process.cpu_usage = usage_of(row);
-    if (const auto facts = row.find("environment");
-        facts != row.end() && facts->is_object()) {
-        for (const auto& [key, value] : facts->items()) {
-            if (value.is_string()) {
-                process.environment.emplace_back(key, value.get<std::string>());
-            }
-        }
-    }
-    for (const Json& problem : list(row, "health")) {
-        process.health.push_back({text(problem, "code"), text(problem, "text")});
-    }
-    return process;
-}
-
-Loader loader_of(const Json& row) {
-    Loader loader;
-    loader.process = static_cast<std::int32_t>(integer(row, "process", -1));
-    loader.number = integer(row, "number");
-    loader.name = text(row, "name");
-    loader.created_at = text(row, "created_at");
-    loader.dataset_class = text(row, "dataset_class");
-    loader.num_workers = integer(row, "num_workers");
-    loader.batch_size = maybe_integer(row, "batch_size");
-    loader.prefetch_factor = maybe_integer(row, "prefetch_factor");
-    loader.persistent_workers = flag(row, "persistent_workers");
-    loader.pin_memory = flag(row, "pin_memory");
-    loader.in_order = flag(row, "in_order");
-    loader.start_method = text(row, "start_method");
-    loader.sampler_class = text(row, "sampler_class");
-    return loader;
-}
-
-Iterator iterator_of(const Json& row) {
-    Iterator iterator;
-    iterator.loader = static_cast<std::int32_t>(integer(row, "loader", -1));
-    iterator.number = integer(row, "number");
-    iterator.epoch = integer(row, "epoch");
-    iterator.phase = text(row, "phase");
-    iterator.started_ns = integer(row, "started_ns");
-    iterator.first_wait_ns = maybe_integer(row, "first_wait_ns");
-    iterator.ended_ns = maybe_integer(row, "ended_ns");
-    iterator.exhausted = flag(row, "exhausted");
-    return iterator;
-}
-
-[[noreturn]] void refuse_metadata(const std::string& what) {
-    throw Error("the metadata of the trace is damaged: " + what);
-}
-
-// Indices lead into what is there.
-void check(const Run& run) {
-    const auto is_index = [](std::int64_t index, std::size_t size) {
-        return index >= 0 && index < static_cast<std::int64_t>(size);
-    };
-    for (const Loader& loader : run.loaders) {
-        if (!is_index(loader.process, run.processes.size())) {
-            refuse_metadata("a loader of no process");
-        }
-    }
-    for (const Iterator& iterator : run.iterators) {
-        if (!is_index(iterator.loader, run.loaders.size())) {
-            refuse_metadata("a pass over no loader");
-        }
-    }
-    for (const Process& process : run.processes) {
-        if (process.loader != -1 && !is_index(process.loader, run.loaders.size())) {
-            refuse_metadata("a worker of no loader");
-        }
-        if (process.uuid.empty()) {
-            refuse_metadata("a process without uuid");
-        }
-    }
 }
 
 // Calls `place(start_ns) -> Track&` for each row and moves it there.
@@ -372,12 +215,7 @@ void RunFromTrace::end_file(const Json& members) {
 }
 
 Run RunFromTrace::finish() {
-    const auto is_ours = [](const File& file) {
-        const auto metadata = file.members.find("metadata");
-        return metadata != file.members.end() && metadata->is_object() &&
-               text(*metadata, "schema") == kOwnSchema;
-    };
-    if (files_.size() == 1 && is_ours(files_.front())) {
+    if (files_.size() == 1 && ExportedRun::is_in(files_.front().members)) {
         make_exported(files_.front());
     } else {
         for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -385,8 +223,8 @@ Run RunFromTrace::finish() {
             const bool knows = info != files_[i].members.end() && info->is_object();
             const auto own = static_cast<std::int64_t>(i);
             const auto count = static_cast<std::int64_t>(files_.size());
-            make_processes(files_[i], knows ? integer(*info, "rank", own) : own,
-                           knows ? integer(*info, "world_size", count) : count);
+            make_processes(files_[i], knows ? integer_of(*info, "rank", own) : own,
+                           knows ? integer_of(*info, "world_size", count) : count);
         }
     }
     files_.clear();
@@ -399,65 +237,19 @@ Run RunFromTrace::finish() {
 
 // As it was before `mt-analyze export`: a life of a worker is where its times are.
 void RunFromTrace::make_exported(File& file) {
-    const Json& metadata = file.members["metadata"];
-    const Json none = Json::object();
-    const auto about = metadata.find("run");
-    const Json& run = about != metadata.end() && about->is_object() ? *about : none;
-    const std::int64_t begin_unix_ns = integer(metadata, "begin_unix_ns");
-    run_.uuid = text(run, "uuid");
-    run_.job = text(run, "job");
-    run_.attempt = integer(run, "attempt", 1);
-    run_.started_unix_ns = integer(run, "started_unix_ns");
-    run_.command = text(run, "command");
-    run_.cwd = text(run, "cwd");
-    run_.host = text(run, "host");
-    for (const Json& row : list(metadata, "loaders")) {
-        run_.loaders.push_back(loader_of(row));
-    }
-    for (const Json& row : list(metadata, "iterators")) {
-        run_.iterators.push_back(iterator_of(row));
-    }
-    std::map<std::string, std::vector<std::size_t>> lives;          // of a trace's pid
-    std::map<std::pair<std::size_t, std::string>, std::size_t> at;  // process, tid
-    for (const Json& row : list(metadata, "processes")) {
-        const std::size_t number = run_.processes.size();
-        Process& process = run_.processes.emplace_back(process_of(row, begin_unix_ns));
-        lives[text(row, "pid")].push_back(number);
-        for (const Json& thread : list(row, "threads")) {
-            at[{number, text(thread, "tid")}] = process.tracks.size();
-            Track& track = process.tracks.emplace_back();
-            track.tid = integer(thread, "system_tid");
-            track.name = text(thread, "name");
-            track.kind = text(thread, "kind");
-            track.cpu_usage = usage_of(thread);
-        }
-    }
-    check(run_);
-    for (auto& [pid, own] : lives) {
-        std::stable_sort(own.begin(), own.end(), [&](std::size_t a, std::size_t b) {
-            return run_.processes[a].started_ns < run_.processes[b].started_ns;
-        });
-    }
+    ExportedRun exported(file.members["metadata"]);
     for (auto& [place, thread] : file.threads) {
-        const auto own = lives.find(place.first);
-        if (own == lives.end()) {
-            refuse_metadata("events of a process that it does not know");
-        }
-        const auto track_at = [&, &tid = place.second](std::int64_t ns) -> Track& {
-            auto life =
-                std::upper_bound(own->second.begin(), own->second.end(), ns,
-                                 [&](std::int64_t value, std::size_t process) {
-                                     return value < run_.processes[process].started_ns;
-                                 });
-            life -= life == own->second.begin() ? 0 : 1;
-            const auto found = at.find({*life, tid});
-            if (found == at.end()) {
-                refuse_metadata("events of a thread that it does not know");
-            }
-            return run_.processes[*life].tracks[found->second];
-        };
-        distribute(thread.track, run_.iterators.size(), track_at);
+        distribute(
+            thread.track, exported.run().iterators.size(),
+            [&, &pid = place.first, &tid = place.second](std::int64_t ns) -> Track& {
+                return exported.track_at(pid, tid, ns);
+            });
     }
+    std::vector<std::string> stages = std::move(run_.stages);
+    std::vector<std::string> counter_names = std::move(run_.counter_names);
+    run_ = std::move(exported.run());
+    run_.stages = std::move(stages);
+    run_.counter_names = std::move(counter_names);
     for (Process& process : run_.processes) {
         for (Track& track : process.tracks) {
             if (std::all_of(track.cpu_ns.begin(), track.cpu_ns.end(),

@@ -75,7 +75,7 @@ class InputFile {
 };
 
 // Puts texts and numbers together again, to events and to the members beside them.
-class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+class Handler {
   public:
     explicit Handler(const std::function<void(const TraceEvent&)>& visit)
         : visit_(visit) {}
@@ -84,6 +84,12 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
 
     bool Null() { return scalar({}, Json(nullptr)); }
     bool Bool(bool value) { return scalar(value ? "true" : "false", Json(value)); }
+    // Numbers come as they are written (kParseNumbersAsStringsFlag), never as these.
+    bool Int(int) { return true; }
+    bool Uint(unsigned) { return true; }
+    bool Int64(std::int64_t) { return true; }
+    bool Uint64(std::uint64_t) { return true; }
+    bool Double(double) { return true; }
     bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
         return scalar({text, size}, Json(std::string(text, size)));
     }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace metatrain_timing {
 
@@ -33,6 +34,7 @@ class StepTracker {
 
     StepTracker() = default;
     explicit StepTracker(StepHook on_step) : on_step_(std::move(on_step)) {}
+    ~StepTracker() = default;
     StepTracker(const StepTracker&) = delete;
     StepTracker& operator=(const StepTracker&) = delete;
 
