@@ -6,7 +6,9 @@
 #include "analyzer/analysis/whatif.hpp"
 #include "analyzer/diff_files.hpp"
 #include "analyzer/error.hpp"
+#include "analyzer/export_run.hpp"
 #include "analyzer/history_files.hpp"
+#include "analyzer/import_trace.hpp"
 #include "analyzer/load/digest_store.hpp"
 #include "analyzer/load/list_runs.hpp"
 #include "analyzer/load/query.hpp"
@@ -59,6 +61,28 @@ std::string run_json(const std::string& command, const std::string& path,
         return to_text(history_json(history, check_history(question.fail_on, history),
                                     files.files, files.warnings));
     }
+    if (command == "export") {
+        ExportQuestion question;
+        question.path = path;
+        question.run = option_text(options, "run");
+        question.output = option_text(options, "output");
+        if (const std::string steps = option_text(options, "steps"); !steps.empty()) {
+            question.steps = StepSpan::parse(steps);
+        }
+        question.rank = parse_rank(option_text(options, "rank"));
+        const ExportAnswer answer = export_run(question, {});
+        return to_text({{"intervals", answer.slice_count},
+                        {"bytes", answer.bytes},
+                        {"warnings", warnings_json(answer.warnings)}});
+    }
+    if (command == "import") {
+        const ImportAnswer answer = import_trace(
+            split_text(path, '\n'), parse_trace_source(option_text(options, "from")),
+            option_text(options, "output"));
+        return to_text({{"intervals", answer.interval_count},
+                        {"events", answer.event_count},
+                        {"warnings", warnings_json(answer.warnings)}});
+    }
     if (command == "runs") {
         return to_text(runs_json(list_runs(path)));
     }
@@ -66,10 +90,11 @@ std::string run_json(const std::string& command, const std::string& path,
         return to_text(query_json(run_query(path, option_text(options, "run"),
                                             option_text(options, "query"))));
     }
-    throw Error(command +
-                    ": no such command; there are diff, history, report, runs, sql and "
-                    "whatif",
-                ErrorCode::usage);
+    throw Error(
+        command +
+            ": no such command; there are diff, export, history, import, report, runs, "
+            "sql and whatif",
+        ErrorCode::usage);
 }
 
 }  // namespace metatrain_timing::analyzer

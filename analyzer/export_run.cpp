@@ -239,6 +239,19 @@ StepSpan StepSpan::parse(const std::string& text) {
     return range;
 }
 
+std::optional<std::int64_t> parse_rank(const std::string& text) {
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    std::int64_t rank = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error != std::errc() || end != text.data() + text.size() || rank < 0) {
+        throw Error("rank " + text + ": give a number from 0 on", ErrorCode::usage);
+    }
+    return rank;
+}
+
 ExportAnswer export_run(const ExportQuestion& question,
                         const ExportProgress& progress) {
     const bool to_stdout = question.output == "-";

@@ -37,6 +37,10 @@ struct ExportAnswer {
     std::vector<Warning> warnings;
 };
 
+/// "2" as 2; nothing for an empty text.
+/// @throws Error (usage) with one line.
+std::optional<std::int64_t> parse_rank(const std::string& text);
+
 /// What is to be told while it goes on; may be empty.
 struct ExportProgress {
     std::function<void(const Warning&)> warn;  // before it begins

@@ -76,6 +76,20 @@ void name_run(Run& run, const std::vector<std::string>& traces, std::int64_t bas
 
 }  // namespace
 
+TraceSource parse_trace_source(const std::string& text) {
+    if (text == "kineto") {
+        return TraceSource::kineto;
+    }
+    if (text == "viztracer") {
+        return TraceSource::viztracer;
+    }
+    if (text.empty() || text == "chrome") {
+        return TraceSource::chrome;
+    }
+    throw Error("from " + text + ": there are kineto, viztracer and chrome",
+                ErrorCode::usage);
+}
+
 ImportAnswer import_trace(const std::vector<std::string>& traces, TraceSource source,
                           const std::string& output) {
     std::error_code ignored;

@@ -15,6 +15,10 @@ struct ImportAnswer {
     std::vector<Warning> warnings;
 };
 
+/// "kineto", "viztracer" or "chrome", which an empty text is too.
+/// @throws Error (usage) with one line.
+TraceSource parse_trace_source(const std::string& text);
+
 /// Makes a run file of traces; several are ranks of one training. About 1 µs and 50
 /// bytes of memory an event. A file that exists is not overwritten.
 /// @throws Error where a trace cannot be read, or has no events.

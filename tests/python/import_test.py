@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from metatrain_timing import Run, diff
+from metatrain_timing import AnalyzerError, Run, diff
+from metatrain_timing import import_trace as import_trace_file
 from tests.python.support.recording import Outcome
 
 pytestmark = pytest.mark.torch
@@ -156,6 +157,24 @@ def test_an_export_comes_back_with_the_same_report(
     for key in ("files", "warnings"):
         del again[key], report[key]
     assert again == report
+
+
+def test_python_exports_and_imports(record: Record, tmp_path: Path) -> None:
+    run = Run(record("plain.py").database)
+    trace = tmp_path / "trace.json.gz"
+    written = run.export(trace)
+    assert written["warnings"] == []
+    taken = import_trace_file([trace], tmp_path / "again.db")
+    assert taken["intervals"] == written["intervals"] > 0
+    assert Run(tmp_path / "again.db").report()["phases"] == run.report()["phases"]
+    part = run.export(tmp_path / "part.json", steps="1:2", rank=0)
+    assert 0 < part["intervals"] < written["intervals"]
+    with pytest.raises(AnalyzerError, match="no rank 7"):
+        run.export(tmp_path / "none.json", rank=7)
+    with pytest.raises(AnalyzerError, match="there are kineto"):
+        import_trace_file(trace, tmp_path / "no.db", source="word")
+    with pytest.raises(AnalyzerError, match="not overwritten"):
+        run.export(trace)
 
 
 @pytest.mark.parametrize(

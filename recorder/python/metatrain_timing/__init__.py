@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .api import StepTracker, count, flush, health, phase
     from .benchmarker import Benchmarker
-    from .reading import AnalyzerError, Run, diff, history
+    from .reading import AnalyzerError, Run, diff, history, import_trace
     from .timing import (
         COLLATE_STAGES,
         ENABLED,
@@ -56,6 +56,7 @@ _MODULE_OF = {
     "flush": "api",
     "health": "api",
     "history": "reading",
+    "import_trace": "reading",
     "phase": "api",
     "report": "timing",
     "reset": "timing",
@@ -81,6 +82,7 @@ __all__ = [
     "flush",
     "health",
     "history",
+    "import_trace",
     "phase",
     "report",
     "reset",

@@ -103,6 +103,28 @@ class Run:
         answer: dict[str, Any] = self._analyze("whatif", **options)
         return answer
 
+    def export(
+        self,
+        output: Union[str, "os.PathLike[str]"],
+        *,
+        steps: str = "",
+        rank: int | str = "",
+    ) -> dict[str, Any]:
+        """
+        Write the timeline of all processes as a Chrome trace.
+
+        :param output: the file, compressed if it ends with `.gz`; one that exists is
+            not overwritten.
+        :param steps: these only, both included, as "100:120"; "": all.
+        :param rank: this one and its workers only; "": all.
+        :return: `intervals`, `bytes` (before compression) and `warnings`.
+        :raises AnalyzerError: when there is nothing to read, or no such steps or rank.
+        """
+        answer: dict[str, Any] = self._analyze(
+            "export", output=os.fspath(output), steps=steps, rank=str(rank)
+        )
+        return answer
+
     def runs(self) -> list[dict[str, Any]]:
         """
         The runs at this path, as `mt-analyze runs --format json` lists them.
@@ -153,6 +175,30 @@ def diff(
         "force": str(force).lower(),
     }
     answer: dict[str, Any] = json.loads(_native.analyze("", "diff", options))
+    return answer
+
+
+def import_trace(
+    traces: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
+    output: Union[str, "os.PathLike[str]"],
+    *,
+    source: str = "chrome",
+) -> dict[str, Any]:
+    """
+    Make a run file of traces that another tool recorded.
+
+    :param traces: Chrome traces, compressed by gzip or not; several are ranks of one
+        training.
+    :param output: the run file; one that exists is not overwritten.
+    :param source: who wrote them: "kineto" (torch.profiler), "viztracer", or "chrome"
+        for any other, `Run.export()` too.
+    :return: `intervals`, `events` and `warnings`.
+    :raises AnalyzerError: when a trace cannot be read.
+    """
+    options = {"from": source, "output": os.fspath(output)}
+    answer: dict[str, Any] = json.loads(
+        _native.analyze(_lines_of(traces), "import", options)
+    )
     return answer
 
 

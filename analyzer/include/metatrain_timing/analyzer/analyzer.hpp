@@ -24,7 +24,8 @@ Run load_run(const std::string& path, const std::string& run = "");
 
 /// The text that `mt-analyze <command> <path> --format json` prints.
 ///
-/// `command` is "diff", "history", "report", "runs", "sql" or "whatif". Options have
+/// `command` is "diff", "export", "history", "import", "report", "runs", "sql" or
+/// "whatif". Options have
 /// the names of the command line without the dashes before them: "run"; for sql also
 /// "query"; for report "phase"; for whatif "phase", "num-workers", "prefetch-factor",
 /// "in-order", "persistent-workers" and "pin-memory", each a list as "0,1,2" or
@@ -32,7 +33,9 @@ Run load_run(const std::string& path, const std::string& run = "");
 /// (else `path`) and "after", a path in each line, "phase", "min-effect", "run-noise",
 /// "gate", "fail-on" (a list), and "strict" and "force", which are "true"; for history
 /// "paths" (else `path`), a path in each line, "metric", "phase", "by", "min-effect"
-/// and "fail-on".
+/// and "fail-on"; for export "output", "steps" and "rank"; for import (`path` is a
+/// trace in each line) "from" and "output". These two write that file, and tell how
+/// much of it there is, with `warnings`.
 std::string run_json(const std::string& command, const std::string& path,
                      const std::map<std::string, std::string>& options = {});
 
