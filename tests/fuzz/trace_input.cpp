@@ -49,7 +49,7 @@ const std::string kProfiled = R"({"baseTimeNanoseconds": 1790000000000000000,
 
 void trace_input(std::span<const std::uint8_t> bytes) {
     static const std::string kExported = exported_trace();
-    const std::uint8_t kind = bytes.empty() ? 0 : bytes.front() % 3;
+    const int kind = bytes.empty() ? 0 : bytes.front() % 3;
     const auto changes = bytes.empty() ? bytes : bytes.subspan(1);
     const TempFolder folder;
     const std::string trace = folder / "trace.json";
