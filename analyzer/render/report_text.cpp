@@ -266,7 +266,8 @@ class TextReport {
     static bool is_worth_a_glance(std::string_view key) {
         for (const std::string_view prefix :
              {"python.version", "torch.version", "cpu.granted", "gpu.",
-              "torch.num_threads", "git.commit", "metatrain.version"}) {
+              "torch.num_threads", "git.commit", "metatrain.version",
+              "benchmark.prediction"}) {
             if (key.starts_with(prefix)) {
                 return true;
             }

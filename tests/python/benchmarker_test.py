@@ -1,5 +1,6 @@
 """How long a training takes, told from windows of it."""
 
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -174,7 +175,7 @@ else:
 
 @pytest.mark.torch
 def test_a_part_of_a_training_tells_how_long_all_of_it_takes(
-    record: Record, tmp_path: Path
+    record: Record, program: str, tmp_path: Path
 ) -> None:
     script = tmp_path / "training.py"
     script.write_text(TRAINING)
@@ -192,12 +193,12 @@ def test_a_part_of_a_training_tells_how_long_all_of_it_takes(
 
     def check_run(measured: tuple[float, Outcome]) -> None:
         check(measured)
-        check_recorded(measured[1])
+        check_recorded(measured[1], program)
 
     holds(check_run, measure)
 
 
-def check_recorded(outcome: Outcome) -> None:
+def check_recorded(outcome: Outcome, program: str) -> None:
     recording = outcome.recording
     assert recording.count("window") == 4
     assert {row.track for row in recording.of("window")} == {"benchmark"}
@@ -209,6 +210,13 @@ def check_recorded(outcome: Outcome) -> None:
     (phase,) = (row for row in report["phases"] if row["name"] == "benchmark")
     assert phase["steps"] >= 80
     assert report["environment"]["benchmark.predicted_s"]
+    text = subprocess.run(
+        [program, "report", str(outcome.database)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "benchmark.prediction" in text
 
 
 RANKS = """
