@@ -99,7 +99,8 @@ def test_a_trace_is_a_run_with_steps_and_waits(
     ]
 
     def total_s(name: str) -> float:
-        return sum(e["dur"] for e in events if e["name"].startswith(name)) / 1e6
+        total_us = sum(e["dur"] for e in events if e["name"].startswith(name))
+        return float(total_us) / 1e6
 
     assert main["forward"]["total_s"] == pytest.approx(total_s("forward"), abs=1e-6)
     assert main["optimizer"]["total_s"] == pytest.approx(
