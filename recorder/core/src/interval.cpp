@@ -264,6 +264,14 @@ void count(CounterId counter, double value) noexcept {
         state->drop_unsummed();
         return;
     }
+    if (state->ring.has_much_room()) [[likely]] {
+        detail::fill(
+            state->ring.cell(), state->now_ns(), std::bit_cast<std::uint64_t>(value),
+            detail::label_words(state->context, static_cast<std::uint16_t>(counter), 0,
+                                RecordKind::counter));
+        state->ring.publish();
+        return;
+    }
     append(*state, {state->now_ns(),
                     std::bit_cast<std::uint64_t>(value),
                     {state->context, static_cast<std::uint16_t>(counter), 0,
