@@ -21,6 +21,36 @@
 #include "analyzer/render/whatif_report.hpp"
 
 namespace metatrain_timing::analyzer {
+namespace {
+
+using Options = std::map<std::string, std::string>;
+
+std::string export_to_file(const std::string& path, const Options& options) {
+    ExportQuestion question;
+    question.path = path;
+    question.run = option_text(options, "run");
+    question.output = option_text(options, "output");
+    if (const std::string steps = option_text(options, "steps"); !steps.empty()) {
+        question.steps = StepSpan::parse(steps);
+    }
+    question.rank = parse_rank(option_text(options, "rank"));
+    const ExportAnswer answer = export_run(question, {});
+    return to_text({{"intervals", answer.slice_count},
+                    {"bytes", answer.bytes},
+                    {"warnings", warnings_json(answer.warnings)}});
+}
+
+std::string import_from_files(const std::string& paths, const Options& options) {
+    const ImportAnswer answer = import_trace(
+        split_text(paths, '\n'), parse_trace_source(option_text(options, "from")),
+        option_text(options, "output"));
+    return to_text({{"intervals", answer.interval_count},
+                    {"events", answer.event_count},
+                    {"warnings", warnings_json(answer.warnings)}});
+}
+
+}  // namespace
+
 std::string run_json(const std::string& command, const std::string& path,
                      const std::map<std::string, std::string>& options) {
     if (command == "report") {
@@ -62,26 +92,10 @@ std::string run_json(const std::string& command, const std::string& path,
                                     files.files, files.warnings));
     }
     if (command == "export") {
-        ExportQuestion question;
-        question.path = path;
-        question.run = option_text(options, "run");
-        question.output = option_text(options, "output");
-        if (const std::string steps = option_text(options, "steps"); !steps.empty()) {
-            question.steps = StepSpan::parse(steps);
-        }
-        question.rank = parse_rank(option_text(options, "rank"));
-        const ExportAnswer answer = export_run(question, {});
-        return to_text({{"intervals", answer.slice_count},
-                        {"bytes", answer.bytes},
-                        {"warnings", warnings_json(answer.warnings)}});
+        return export_to_file(path, options);
     }
     if (command == "import") {
-        const ImportAnswer answer = import_trace(
-            split_text(path, '\n'), parse_trace_source(option_text(options, "from")),
-            option_text(options, "output"));
-        return to_text({{"intervals", answer.interval_count},
-                        {"events", answer.event_count},
-                        {"warnings", warnings_json(answer.warnings)}});
+        return import_from_files(path, options);
     }
     if (command == "runs") {
         return to_text(runs_json(list_runs(path)));

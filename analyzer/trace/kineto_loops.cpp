@@ -20,6 +20,7 @@ constexpr std::string_view kWorkers = "_MultiProcessingDataLoaderIter";
 constexpr std::string_view kOptimizer = "Optimizer.step#";
 constexpr std::string_view kZeroGrad = "Optimizer.zero_grad#";
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
+constexpr std::string_view kAccumulate = "AccumulateGrad";
 
 struct Stretch {
     std::int64_t from_ns = 0;
@@ -31,6 +32,7 @@ struct Request {
     std::size_t interval = 0;  // on the track
     Stretch body;              // until the next one; empty: nothing came after it
     bool steps = false;        // an optimizer did in the body
+    bool accumulates = false;  // gradients of parameters were added up in the body
     std::optional<std::int32_t> profiler_step;  // the number of the one around it
     enum class Kind : std::uint8_t { train, evaluation, end } kind = Kind::train;
 };
@@ -45,6 +47,7 @@ class Names {
             zero_grads_.push_back(name.starts_with(kZeroGrad));
             profiler_steps_.push_back(name.starts_with(kProfilerStep));
             nodes_.push_back(name.starts_with(kAutogradNode));
+            accumulations_.push_back(name.ends_with(kAccumulate));
         }
     }
 
@@ -55,6 +58,9 @@ class Names {
         return profiler_steps_[one.stage];
     }
     bool is_node(const Interval& one) const { return nodes_[one.stage]; }
+    bool is_accumulation(const Interval& one) const {
+        return is_node(one) && accumulations_[one.stage];
+    }
     bool is_program(const Interval& one) const {
         return !is_wait(one) && !is_optimizer(one) && !is_zero_grad(one) &&
                !is_profiler_step(one) && !is_node(one);
@@ -79,8 +85,8 @@ class Names {
         const auto number = found - run_.stages.begin();
         if (found == run_.stages.end()) {
             run_.stages.push_back(name);
-            for (auto* kinds :
-                 {&waits_, &optimizers_, &zero_grads_, &profiler_steps_, &nodes_}) {
+            for (auto* kinds : {&waits_, &optimizers_, &zero_grads_, &profiler_steps_,
+                                &accumulations_, &nodes_}) {
                 kinds->push_back(false);
             }
         }
@@ -94,6 +100,7 @@ class Names {
     std::vector<bool> zero_grads_;
     std::vector<bool> profiler_steps_;
     std::vector<bool> nodes_;
+    std::vector<bool> accumulations_;
 };
 
 // How many bodies an optimizer's step takes: the distance that is most common.
@@ -132,21 +139,18 @@ void mark_pause(std::vector<Request>& requests, std::size_t from, std::size_t to
 
 // Which requests train, which evaluate, and which found that there was no more.
 void tell_apart(std::vector<Request>& requests) {
-    const auto stepping = static_cast<std::size_t>(
-        std::count_if(requests.begin(), requests.end(),
-                      [](const Request& request) { return request.steps; }));
-    if (stepping == 0) {
-        mark_pause(requests, 0, requests.size());
-        return;
-    }
-    const std::size_t micro = bodies_of_a_step(requests) - 1;
+    const bool knows_gradients =
+        std::any_of(requests.begin(), requests.end(),
+                    [](const Request& request) { return request.accumulates; });
+    const std::size_t micro = knows_gradients ? 0 : bodies_of_a_step(requests) - 1;
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= requests.size(); ++i) {
         const bool is_over = i == requests.size();
-        if (!is_over && !requests[i].steps) {
+        if (!is_over && !requests[i].steps && !requests[i].accumulates) {
             continue;
         }
-        // The last ones before a step are its own micro-steps.
+        // Where single gradients are not on record, the last ones before a step are its
+        // own micro-steps.
         const std::size_t own = is_over ? 0 : std::min(micro, i - begin);
         mark_pause(requests, begin, i - own);
         begin = i + 1;
@@ -156,8 +160,15 @@ void tell_apart(std::vector<Request>& requests) {
 // Makes loops of what one thread of a training process did.
 class ThreadLoops {
   public:
-    ThreadLoops(Run& run, Names& names, std::int32_t process, std::size_t track)
-        : run_(run), names_(names), process_(process), number_(track) {}
+    /// `accumulations`: when gradients were added up, by any thread of the process;
+    /// sorted.
+    ThreadLoops(Run& run, Names& names, std::int32_t process, std::size_t track,
+                const std::vector<std::int64_t>& accumulations)
+        : run_(run),
+          names_(names),
+          process_(process),
+          number_(track),
+          accumulations_(accumulations) {}
 
     void find() {
         std::vector<Request> requests = find_requests();
@@ -207,6 +218,9 @@ class ThreadLoops {
                 requests[i].profiler_step = names_.number_of(step);
             }
             requests[i].body = {from_ns, std::max(from_ns, to_ns)};
+            const auto first =
+                std::lower_bound(accumulations_.begin(), accumulations_.end(), from_ns);
+            requests[i].accumulates = first != accumulations_.end() && *first < to_ns;
         }
         std::size_t at = 0;
         for (const Interval& interval : intervals) {
@@ -332,11 +346,26 @@ class ThreadLoops {
     Names& names_;
     const std::int32_t process_;
     const std::size_t number_;
+    const std::vector<std::int64_t>& accumulations_;
     std::map<Request::Kind, std::int64_t> epochs_;
     std::int32_t pass_ = -1;
     std::int32_t batch_ = 0;
     std::vector<Interval> added_;
 };
+
+std::vector<std::int64_t> find_accumulations(const Process& process,
+                                             const Names& names) {
+    std::vector<std::int64_t> times_ns;
+    for (const Track& track : process.tracks) {
+        for (const Interval& interval : track.intervals) {
+            if (names.is_accumulation(interval)) {
+                times_ns.push_back(interval.start_ns);
+            }
+        }
+    }
+    std::sort(times_ns.begin(), times_ns.end());
+    return times_ns;
+}
 
 // What is not the program's own: autograd's nodes, and steps that enclose waits.
 void drop_helpers(Track& track, const Names& names) {
@@ -350,11 +379,14 @@ void drop_helpers(Track& track, const Names& names) {
 void find_kineto_loops(Run& run) {
     Names names(run);
     for (std::size_t p = 0; p < run.processes.size(); ++p) {
+        const std::vector<std::int64_t> accumulations =
+            find_accumulations(run.processes[p], names);
         for (std::size_t t = 0; t < run.processes[p].tracks.size(); ++t) {
             Track& track = run.processes[p].tracks[t];
             track.cpu_ns.clear();
             if (run.processes[p].role == Role::main) {
-                ThreadLoops(run, names, static_cast<std::int32_t>(p), t).find();
+                ThreadLoops(run, names, static_cast<std::int32_t>(p), t, accumulations)
+                    .find();
             }
             drop_helpers(track, names);
         }

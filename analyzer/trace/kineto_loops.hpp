@@ -17,8 +17,10 @@ inline constexpr std::string_view kAutogradNode =
 /// and in it from the first to the last of autograd's nodes `backward`. Steps have the
 /// numbers of the profiler, else those of the optimizer.
 ///
-/// Where most bodies of a loop have an optimizer's step, one without is no training
-/// step: the request that found no more batches, and what came between two passes.
+/// A body trains in which gradients of parameters are added up or an optimizer steps. A
+/// request after one that trains whose body does not found no more batches: the pass
+/// ends there; what follows until training goes on evaluates. Where gradients are not
+/// on record, bodies are micro-steps as far as a step usually takes as many.
 ///
 /// Tracks are sorted and nest, before and after.
 void find_kineto_loops(Run& run);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <metatrain_timing/analyzer/analyzer.hpp>
 #include <string>
 #include <vector>
@@ -275,6 +276,54 @@ TEST_F(ImportTraceTest, GradientsThatAreAccumulatedAreNoPauses) {
         }
     }
     EXPECT_THAT(steps, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2));
+}
+
+TEST_F(ImportTraceTest, WhereGradientsAreAddedUpIsTraining) {
+    // Ten batches, a step every four and two left over; then two that evaluate.
+    std::string events;
+    int at = 0;
+    const auto add = [&](const char* category, const std::string& name, int from) {
+        events += std::string(events.empty() ? "" : ",") + R"({"ph": "X", "cat": ")" +
+                  category + R"(", "pid": 1, "tid": 1, "dur": 100, "name": ")" + name +
+                  R"(", "ts": )" + std::to_string(from) + "}";
+    };
+    const auto request = [&] {
+        add("user_annotation",
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at);
+    };
+    for (int epoch = 0; epoch < 2; ++epoch) {
+        for (int batch = 0; batch < 13; ++batch, at += 1000) {
+            request();
+            if (batch < 10) {
+                add("cpu_op",
+                    "autograd::engine::evaluate_function: "
+                    "torch::autograd::AccumulateGrad",
+                    at + 300);
+            }
+            if (batch < 10 && batch % 4 == 3) {
+                add("user_annotation", "Optimizer.step#A.step", at + 600);
+            }
+        }
+        request();
+        at += 1000;
+    }
+    const Model run =
+        import({write("k.json", "[" + events + "]")}, TraceSource::kineto);
+    std::map<std::string, int> calls;
+    for (const Interval& interval : run.processes[0].tracks[0].intervals) {
+        const std::string phase =
+            interval.iterator < 0
+                ? ""
+                : run.iterators[static_cast<std::size_t>(interval.iterator)].phase;
+        ++calls[phase + " " + run.stages[interval.stage]];
+    }
+    EXPECT_EQ(calls["train loader"], 20);
+    EXPECT_EQ(calls["train step"], 20);
+    EXPECT_EQ(calls["train backward"], 20);
+    EXPECT_EQ(calls["train optimizer"], 4);
+    EXPECT_EQ(calls["evaluation loader"], 4);
+    EXPECT_EQ(calls["evaluation step"], 4);
+    EXPECT_THAT(run.iterators, SizeIs(4));
 }
 
 TEST_F(ImportTraceTest, ACutTraceIsReadAndSaid) {
