@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "analyzer/render/text.hpp"
+
 namespace metatrain_timing::analyzer {
 namespace {
 
@@ -25,7 +27,7 @@ class ChromeTrace : public TraceWriter {
                 begin_event("M", "thread_name");
                 number("pid", process.pid);
                 number("tid", tid);
-                argument("name", thread);
+                argument("name", printable(thread));
                 end_event();
             }
         }
@@ -96,7 +98,7 @@ class ChromeTrace : public TraceWriter {
     void name_process(const TrackNames::ProcessName& process) {
         begin_event("M", "process_name");
         number("pid", process.pid);
-        argument("name", process.name);
+        argument("name", printable(process.name));
         end_event();
         begin_event("M", "process_sort_index");
         number("pid", process.pid);

@@ -106,6 +106,8 @@ class Handler {
     bool EndArray(rapidjson::SizeType) { return finish(); }
 
   private:
+    static constexpr std::size_t kMostDepth = 64;
+
     // How deep we are: 0 outside, 1 in the object (or the list of events), ...
     bool start(Json kind) {
         const bool is_list = kind.is_array();
@@ -121,8 +123,10 @@ class Handler {
             if (depth_ == events_at_ + 2) {
                 in_args_ = key_ == "args" && !is_list;
             }
-        } else {
+        } else if (open_.size() < kMostDepth) {
             open_.emplace_back(key_, std::move(kind));
+        } else {
+            return false;  // copies of what is nested deeper would use up the stack
         }
         return true;
     }

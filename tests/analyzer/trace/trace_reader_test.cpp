@@ -112,6 +112,16 @@ TEST_F(TraceReaderTest, OddMembersHurtNobody) {
     EXPECT_EQ(events_[2].ts_ns, std::nullopt);
 }
 
+TEST_F(TraceReaderTest, DeepNestingBesideTheEventsEndsIt) {
+    const TraceEnd end = read(R"([{"ph": "X", "name": "a"}])");
+    EXPECT_EQ(end.event_count, 1U);
+    const std::string deep(300'000, '[');
+    const TraceEnd cut =
+        read(R"({"traceEvents": [{"ph": "X", "name": "a"}], "deep": )" + deep);
+    EXPECT_EQ(cut.event_count, 1U);
+    EXPECT_THAT(cut.damage, HasSubstr("at byte"));
+}
+
 TEST_F(TraceReaderTest, CompressedOnesAreReadAsTheyAre) {
     const std::string text = R"([{"ph": "X", "name": "a"}])";
     const std::string path = folder_ / "trace.json.gz";
